@@ -17,6 +17,7 @@
 
 #include <stdio.h>
 
+#include "agent/image_words.h"
 #include "agent/large_result.h"
 #include "agent/moment.h"
 #include "base/clock.h"
@@ -48,6 +49,7 @@ static bool take_steering(struct wr_agent *agent)
 
     wr_buf_init(&line, WR_AGENT_FILE_BYTES_MAX);
     while (agent->view->steering(agent->view->user, &line)) {
+        wr_image_words_attach(agent, wr_buf_view(&line));
         if (weir_session_steer(agent->session, wr_buf_view(&line), wr_clock_ms(), &err))
             tell_trouble(agent, "what you typed was not taken", &err);
         else
@@ -209,8 +211,9 @@ static void on_piece(void *user, enum wr_piece kind, weir_span text)
     agent->view->piece(agent->view->user, kind, text);
 }
 
-/* The provider's own words, where they can be found. */
-static void tell_refusal(const struct wr_agent *agent, const struct wr_asked_result *r)
+/* The provider's own words, where they can be found, and what is done now. */
+static void tell_refusal(const struct wr_agent *agent, const struct wr_asked_result *r,
+                         const char *then)
 {
     struct wr_arena arena;
     struct wr_json doc;
@@ -222,8 +225,8 @@ static void tell_refusal(const struct wr_agent *agent, const struct wr_asked_res
         weir_span message = wr_error_message(&doc, &arena);
         said = message.len ? message : said;
     }
-    (void)snprintf(text, sizeof(text), "the provider refused (%d): %.*s", r->status,
-                   (int)(said.len < 400 ? said.len : 400), said.len ? said.ptr : "");
+    (void)snprintf(text, sizeof(text), "the provider refused (%d): %.*s%s", r->status,
+                   (int)(said.len < 400 ? said.len : 400), said.len ? said.ptr : "", then);
     agent->view->notice(agent->view->user, text);
     wr_arena_release(&arena);
 }
@@ -276,7 +279,11 @@ static enum step take_answer(struct wr_agent *agent, const struct wr_asked_resul
                                 "the prompt was too long for the provider; compacting");
             return STEP_AGAIN;
         }
-        tell_refusal(agent, r);
+        if (weir_session_refused_images(agent->session, wr_buf_view(&r->body))) {
+            tell_refusal(agent, r, "; asking again without the images, their paths stay as text");
+            return STEP_AGAIN;
+        }
+        tell_refusal(agent, r, "");
         return STEP_FAILED;
     case WR_ASKED_INTERRUPTED:
         return STEP_INTERRUPTED;
@@ -413,6 +420,7 @@ enum wr_worked wr_agent_work(struct wr_agent *agent, weir_span text)
 {
     struct weir_err err = {0};
 
+    wr_image_words_attach(agent, text);
     if (text.len && weir_session_say(agent->session, text, wr_clock_ms(), &err)) {
         tell_trouble(agent, "your words could not be written to the journal", &err);
         return WR_WORKED_FAILED;

@@ -14,6 +14,7 @@
 #include "agent/chat.h"
 #include "agent/chat_steer.h"
 #include "agent/context_page.h"
+#include "agent/image_words.h"
 #include "agent/session_list.h"
 #include "base/ascii.h"
 #include "base/clock.h"
@@ -204,6 +205,7 @@ static enum wr_chat_next do_steer(struct wr_chat *chat, weir_span rest, struct w
 
     if (!rest.len)
         return WR_CHAT_WORK;
+    wr_image_words_attach(chat->agent, rest);
     if (!weir_session_steer(chat->agent->session, rest, wr_clock_ms(), &err))
         return WR_CHAT_WORK;
     wr_buf_printf(out, "not taken: %s\n", err.text);
@@ -330,6 +332,8 @@ enum wr_chat_next wr_chat_command(struct wr_chat *chat, weir_span line)
             wr_buf_release(&out);
             return next;
         }
+    if (memchr(name.ptr, '/', name.len))
+        return WR_CHAT_SAY; /* a path: a file was dropped on the terminal */
     wr_screen_say(chat->screen, "there is no such command; /help lists them");
     return WR_CHAT_DONE;
 }

@@ -74,6 +74,7 @@ static const struct {
 } rows[] = {
     {"say it", WR_CHAT_SAY, NULL},
     {"a/b is no command", WR_CHAT_SAY, NULL},
+    {"/home/me/a.png what is it?", WR_CHAT_SAY, NULL},
     {"/help", WR_CHAT_DONE, "/undo [force]"},
     {"/context", WR_CHAT_DONE, "tokens"},
     {"/compact", WR_CHAT_DONE, "nothing would be gained"},

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 
+import agent_images
 from agent_home import MODELS, WEIR, Home, Terminal, call
 from harness import PATIENCE_SECONDS, STARTED, Checks, Folder, Upstream, Weir, lives, wait_for
 
@@ -714,6 +715,14 @@ def terminal_ends(folder):
     upstream.stop()
 
 
+def images(folder):
+    agent_images.images(folder, ok)
+
+
+def terminal_images(folder):
+    agent_images.terminal_images(folder, ok)
+
+
 def all_kills(folder):
     for number, api in enumerate(MODELS):
         kill_and_resume(folder, api, number)
@@ -725,7 +734,7 @@ def main():
              overflow, window_too_small, local_server, keys, configured, watching, killed_call,
              moments,
              goes_on_otherwise, signals, http_example, all_kills, long_sessions, summaries,
-             terminal, terminal_habits, terminal_ends]
+             images, terminal, terminal_habits, terminal_ends, terminal_images]
     if not shutil.which('tmux'):
         print('skipped: tmux is not installed, so the terminal is not tried')
         cases = [case for case in cases if not case.__name__.startswith('terminal')]

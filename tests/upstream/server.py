@@ -2,7 +2,7 @@
 """A scripted upstream: all four APIs, strict about their laws (laws.py), playing an agent's model.
 
     server.py PORT_FILE [--window TOKENS] [--script FILE | --scripts FILE] [--loaded TOKENS]
-              [--record FILE] [--cache]
+              [--record FILE] [--cache] [--blind]
 
 It listens on a free port of loopback and writes the number to PORT_FILE. A conversation asks for
 `[turns N]` in its first user message: the model then calls a tool N times, one file after the
@@ -26,6 +26,7 @@ played, and a conversation without a result begins it anew.
 loaded its models with a window of so many tokens and cuts longer prompts without a word.
 --cache plays a prompt cache: the front that a request shares with an earlier one is read from it,
 the rest is written; without it half of every prompt is said to be read.
+--blind is a model that takes no images.
 --record keeps every request, a JSON object a line: api, session, is_refused, body (as it came).
 
 What came can be asked for: GET /__last (the last body, as it came), /__last_head (JSON), /__stats,
@@ -57,12 +58,15 @@ APIS = {'/chat/completions': 'chat', '/responses': 'responses', '/responses/comp
         ':streamGenerateContent': 'gemini', ':countTokens': 'gemini', '/api/chat': 'ollama'}
 COUNTS = ('/responses/input_tokens', '/messages/count_tokens', ':countTokens')
 
+IMAGES = re.compile(rb'"(image_url|input_image|image|inlineData|images)"')
+
 
 class State:
     def __init__(self):
         self.lock = threading.Lock()
         self.responses, self.conversations = {}, {}
         self.window_tokens = 0
+        self.is_blind = False
         self.origin = 'https://chatgpt.com'
         self.last_body, self.last_head, self.kept = b'', {}, {}
         self.stats = {'requests': 0, 'refused': 0, 'cancelled': 0, 'open': 0, 'connections': 0,
@@ -638,6 +642,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             named = re.search(r'odels/([^:/]+):', path)
             body = laws.check(api, raw, self.headers, STATE, window, is_count,
                               named.group(1) if named else None)
+            if STATE.is_blind and IMAGES.search(raw):
+                raise laws.Refusal(400, 'this model does not support image input')
         except laws.Refusal as refusal:
             STATE.count('refused')
             STATE.record(api, session, raw, True)
@@ -764,6 +770,7 @@ def main():
     STATE.loaded_tokens = int(option('--loaded') or 0)
     STATE.record_path = option('--record')
     STATE.has_cache = '--cache' in sys.argv
+    STATE.is_blind = '--blind' in sys.argv
     if option('--script'):
         with open(option('--script'), encoding='utf-8') as file:
             STATE.script = json.load(file)
