@@ -104,6 +104,7 @@ all: $(BUILD)/weir $(BUILD)/libweir.a $(BUILD)/libweir.so ## build the program a
 ## -- what people type ---------------------------------------------------------------------------
 
 .PHONY: agents-page test-page bench-page unit
+.PHONY: pty-fuzz test-mcp-servers
 .PHONY: run demo test test-long test-sessions test-clients test-mcp chaos oracle-tokens check-style
 .PHONY: test-gateway
 .PHONY: check-links check-hardening chaos-fixed chaos-hour fuzz bench bench-peer soak odds install
@@ -177,6 +178,13 @@ test-gateway: ## LiteLLM's gateway with Weir as its compressor (needs PyPI, down
 pty-fuzz: ## hands at random on the agent's terminal: ROUNDS=50 conversations from SEED=1 on
 	@$(MAKE) build-asan-gcc >/dev/null
 	WEIR=$(BUILD)/asan-gcc/weir python3 tests/upstream/pty_fuzz.py $(or $(ROUNDS),50) $(or $(SEED),1)
+
+test-mcp-servers: ## the agent with the official MCP server, over stdio and HTTP (needs npm)
+	@+$(MAKE) --no-print-directory -j$(JOBS) all
+	npm install --silent --no-audit --no-fund --prefix $(BUILD)/mcp-servers \
+	    @modelcontextprotocol/server-everything
+	MCP_EVERYTHING=$(abspath $(BUILD))/mcp-servers/node_modules/.bin/mcp-server-everything \
+	    WEIR=$(BUILD)/weir python3 tests/upstream/agent_mcp_cases.py official
 
 test-mcp: ## official MCP clients against weir mcp and /mcp (needs npm, downloads 150 MB)
 	@$(BOOTSTRAP) test

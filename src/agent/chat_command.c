@@ -113,7 +113,11 @@ static enum wr_chat_next do_tools(struct wr_chat *chat, weir_span rest, struct w
     (void)rest;
     for (size_t i = 0; i < count; i++)
         wr_buf_printf(out, "%-14.*s %.*s\n", (int)tools[i].name.len, tools[i].name.ptr,
-                      (int)tools[i].description.len, tools[i].description.ptr);
+                      (int)(tools[i].description.len < 400 ? tools[i].description.len : 400),
+                      tools[i].description.ptr);
+    if (chat->agent->toolbox.servers)
+        wr_buf_text(out, "MCP servers:\n");
+    wr_mcp_servers_list(chat->agent->toolbox.servers, out);
     return WR_CHAT_DONE;
 }
 

@@ -214,10 +214,11 @@ static const struct tool *find_tool(weir_span name)
     return NULL;
 }
 
+/* Nobody knows what a tool of others does: it counts as one that changes something. */
 bool wr_tool_changes(weir_span name)
 {
     const struct tool *tool = find_tool(name);
-    return tool && tool->flags & NEEDS_CONSENT;
+    return tool ? tool->flags & NEEDS_CONSENT : wr_span_starts(name, WR_LIT(WR_MCP_TOOL_FRONT));
 }
 
 bool wr_toolbox_shows_file(weir_span name)
@@ -260,12 +261,36 @@ bool wr_toolbox_needs_consent(const struct wr_toolbox *box, struct wr_arena *are
 
     *command = (weir_span){"", 0};
     if (!tool)
-        return false;
+        return wr_mcp_servers_have(box->servers, call->name) &&
+               !wr_mcp_servers_allow(box->servers, call->name);
     if (tool->flags & READS_PATH)
         return reads_elsewhere(box, arena, call);
     if (tool->run == wr_tool_process_start)
         *command = subject_of(arena, call, "command");
     return tool->flags & NEEDS_CONSENT;
+}
+
+/* What a tool of others would be given, an argument a line. */
+static void put_arguments(weir_span arguments, struct wr_buf *out)
+{
+    struct wr_arena arena;
+    struct wr_json doc;
+
+    wr_arena_init(&arena, WR_AGENT_TOOL_BYTES_MAX);
+    if (!wr_json_parse(&doc, &arena, arguments, NULL, NULL) && wr_json_is(&doc, 0, WR_JSON_OBJECT))
+        for (wr_json_id key = wr_json_first(&doc, 0); key != WR_JSON_NONE;
+             key = wr_json_next(&doc, 0, key)) {
+            wr_json_id value = wr_json_value(key);
+            bool is_text = wr_json_is(&doc, value, WR_JSON_STRING);
+            wr_buf_byte(out, ' '); /* no line of a diff */
+            wr_text_one_line_max(out, wr_json_text(&doc, &arena, key), 80);
+            wr_buf_text(out, ": ");
+            wr_text_one_line_max(
+                out, is_text ? wr_json_text(&doc, &arena, value) : wr_json_raw(&doc, value),
+                WR_AGENT_MATCH_BYTES_MAX);
+            wr_buf_byte(out, '\n');
+        }
+    wr_arena_release(&arena);
 }
 
 void wr_toolbox_preview(const struct wr_toolbox *box, const struct wr_tool_call_text *call,
@@ -276,6 +301,8 @@ void wr_toolbox_preview(const struct wr_toolbox *box, const struct wr_tool_call_
     struct wr_tool_args args;
     struct wr_toolbox looking = *box;
 
+    if (!tool && wr_mcp_servers_have(box->servers, call->name))
+        put_arguments(call->arguments, diff);
     if (!tool || (tool->run != wr_tool_edit && tool->run != wr_tool_write))
         return;
     looking.preview = diff;
@@ -295,7 +322,9 @@ size_t wr_toolbox_tools(const struct wr_toolbox *box, struct weir_tool list[WR_T
             list[count++] =
                 (struct weir_tool){wr_span_of(tools[i].name), wr_span_of(tools[i].description),
                                    wr_span_of(tools[i].schema)};
-    return count;
+    if (box->only)
+        return count;
+    return wr_mcp_servers_tools(box->servers, list, count, WR_TOOLBOX_TOOLS_MAX);
 }
 
 /* ---- running ---- */
@@ -308,6 +337,10 @@ void wr_toolbox_describe(const struct wr_tool_call_text *call, struct wr_buf *li
 
     wr_buf_init(&ignored.text, WR_AGENT_READ_BYTES_MAX);
     wr_text_one_line_max(line, call->name, 80);
+    if (!tool && wr_span_starts(call->name, WR_LIT(WR_MCP_TOOL_FRONT))) {
+        wr_buf_byte(line, ' ');
+        wr_text_one_line_max(line, call->arguments, 160);
+    }
     if (tool && wr_tool_args_init(&args, call->arguments, &ignored)) {
         wr_json_id id = wr_json_find(&args.doc, 0, tool->subject);
         if (id != WR_JSON_NONE) {
@@ -351,14 +384,20 @@ void wr_toolbox_run(const struct wr_toolbox *box, const struct wr_tool_call_text
 
     *output = (struct wr_tool_output){.is_error = false};
     wr_buf_init(&output->text, WR_AGENT_FILE_BYTES_MAX);
-    if (!tool || !tool->run || !is_offered(box, tool)) {
+    bool is_others = !tool && !box->only && wr_mcp_servers_have(box->servers, call->name);
+    if (!is_others && (!tool || !tool->run || !is_offered(box, tool))) {
         wr_tool_fail(output, "there is no tool '%.*s'",
                      (int)(call->name.len < 80 ? call->name.len : 80), call->name.ptr);
         return;
     }
-    if (wr_tool_args_init(&args, call->arguments, output))
-        tool->run(box, &args, output);
-    wr_tool_args_release(&args);
+    if (is_others) {
+        output->is_error =
+            wr_mcp_servers_call(box->servers, call->name, call->arguments, &output->text);
+    } else {
+        if (wr_tool_args_init(&args, call->arguments, output))
+            tool->run(box, &args, output);
+        wr_tool_args_release(&args);
+    }
     if (wr_buf_status(&output->text)) {
         wr_buf_release(&output->text);
         wr_buf_init(&output->text, WR_AGENT_FILE_BYTES_MAX);

@@ -11,12 +11,14 @@
 
 #include <stdbool.h>
 
+#include "agent/mcp_servers.h"
 #include "agent/process.h"
+#include "base/limits.h"
 #include "json/json.h"
 #include "mcp/tool.h"
 #include "weir/session.h"
 
-enum { WR_TOOLBOX_TOOLS_MAX = 16 };
+enum { WR_TOOLBOX_TOOLS_MAX = 16 + WR_AGENT_MCP_TOOLS_MAX };
 
 struct wr_tool_output { /* released by the caller */
     struct wr_buf text;
@@ -38,6 +40,7 @@ struct wr_toolbox {
     struct wr_processes *processes; /* NULL: no process tools */
     struct wr_mcp_world *world;     /* where recalled text is; NULL: no recall */
     weir_span tenant;               /* of it */
+    struct wr_mcp_servers *servers; /* tools of others; NULL: none */
     bool has_helpers;               /* the caller runs spawn_agent itself, before it comes here */
     bool is_list_only;              /* none will be run: all are there, whatever they need */
     wr_before_change_fn *before_change; /* may be NULL */

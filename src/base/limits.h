@@ -362,6 +362,14 @@ enum {
     WR_AGENT_LARGE_RESULT_BYTES = 80 * 1000,       /* from here on a result is a file too */
     WR_AGENT_CHOICES_MAX = 500,                    /* names that Tab offers */
     WR_AGENT_SUMMARY_BYTES_MAX = 2 * 1024 * 1024,  /* of a conversation that a model summarises */
+    WR_AGENT_MCP_SERVERS_MAX = 32,                 /* servers of tools that --config names */
+    WR_AGENT_MCP_PAIRS_MAX = 32,                   /* variables or headers of one */
+    WR_AGENT_MCP_TOOLS_MAX = 240,                  /* tools of all of them; more are left out */
+    WR_AGENT_MCP_PAGES_MAX = 64,                   /* of one server's list of tools */
+    WR_AGENT_MCP_BYTES_MAX = 64 * 1024 * 1024,     /* one message of a server */
+    WR_AGENT_MCP_START_S = 30,                     /* until a server has listed its tools */
+    WR_AGENT_MCP_CALL_S = 120,                     /* for a call of a tool, unless told */
+    WR_AGENT_MCP_CALL_S_MAX = 3600,                /* the most that can be told */
     WR_AGENT_WAIT_S = 30,                          /* for a command to end, unless told */
     WR_AGENT_WAIT_S_MAX = 600,                     /* the most that can be told */
 

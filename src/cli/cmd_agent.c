@@ -90,7 +90,9 @@ struct program {
     struct wr_mcp_world world;
     struct wr_buf config, store_dir;
     struct wr_settings settings; /* of --config */
-    uint32_t threshold_bp;       /* of the environment; 0: not said */
+    struct wr_mcp_settings mcp;  /* the same */
+    struct wr_mcp_servers *servers;
+    uint32_t threshold_bp; /* of the environment; 0: not said */
     char root[4096], sessions_dir[4096], session_dir[4096 + 300], name[256];
     char *key; /* owned; the environment's is wiped */
     const char *model;
@@ -174,7 +176,8 @@ static bool read_config(struct program *p)
 
     if (p->options->config && !wr_cli_read(p->options->config, &p->config))
         return false;
-    if (!wr_settings_read(&p->settings, wr_buf_view(&p->config), &err))
+    if (!wr_settings_read(&p->settings, wr_buf_view(&p->config), &err) &&
+        !wr_mcp_settings_read(&p->mcp, wr_buf_view(&p->config), &err))
         return find_threshold(p);
     wr_cli_fail_in(p->options->config, err.text);
     return false;
@@ -349,6 +352,7 @@ static bool set_tools(struct program *p, struct wr_agent *agent)
                                          .processes = p->processes,
                                          .world = &p->world,
                                          .tenant = WR_LIT(WR_CLI_TENANT),
+                                         .servers = p->servers,
                                          .has_helpers = true,
                                          .before_change = wr_undo_keep,
                                          .before_change_user = &p->undo,
@@ -491,6 +495,30 @@ static void run_chats(struct program *p, int *code)
     } while (next == WR_CHAT_RESUME);
 }
 
+static void tell_on_stderr(void *user, const char *text)
+{
+    (void)user;
+    (void)fputs("weir agent: ", stderr);
+    wr_plain_text_put(stderr, wr_span_of(text)); /* a server's words may be in it */
+    (void)fputc('\n', stderr);
+}
+
+/* They are there for all sessions of this run. */
+static bool start_servers(struct program *p)
+{
+    if (!p->mcp.count)
+        return true;
+    p->servers = wr_mcp_servers_new(&(struct wr_mcp_servers_options){.settings = &p->mcp,
+                                                                     .client = &p->client,
+                                                                     .root = p->root,
+                                                                     .interrupt = is_interrupted,
+                                                                     .interrupt_user = p,
+                                                                     .notice = tell_on_stderr});
+    if (!p->servers)
+        wr_cli_fail("%s", weir_status_text(WEIR_NOMEM));
+    return p->servers;
+}
+
 static int run_sessions(struct program *p)
 {
     int code = WR_EXIT_USAGE;
@@ -521,7 +549,9 @@ static int run_program(struct program *p)
     p->summary.endpoint = &p->endpoint;
     p->summary.model = p->options->summary_model;
     p->summary.session = p->name;
-    code = run_sessions(p);
+    if (start_servers(p))
+        code = run_sessions(p);
+    wr_mcp_servers_free(p->servers);
     wr_summary_call_release(&p->summary);
     wr_undo_release(&p->undo);
     wr_mcp_world_release(&p->world);
@@ -575,6 +605,7 @@ static int run_options(const struct agent_options *o)
     }
     wr_buf_release(&p.store_dir);
     wr_buf_release(&p.config);
+    wr_mcp_settings_release(&p.mcp);
     free(p.key);
     return code;
 }

@@ -149,6 +149,16 @@ static int find_version(weir_span version)
     return -1;
 }
 
+const char *wr_mcp_version(void)
+{
+    return versions[NEWEST_LEGACY];
+}
+
+bool wr_mcp_knows_version(weir_span version)
+{
+    return find_version(version) >= 0;
+}
+
 static void refuse_version(struct message *m, weir_span version)
 {
     m->requested = version;

@@ -55,6 +55,10 @@ void wr_mcp_answer(struct wr_mcp *mcp, weir_span tenant, struct wr_mcp_peer *pee
 /* The answer to a message that was too long to be read. */
 void wr_mcp_answer_too_long(struct wr_mcp_answer *answer);
 
+/* The newest version that begins with initialize, and whether one is known. */
+const char *wr_mcp_version(void);
+bool wr_mcp_knows_version(weir_span version);
+
 /* "done", "missed" (the recall brought nothing back) or "refused" (the call was wrong). */
 const char *wr_mcp_result_name(const struct wr_mcp_answer *answer);
 

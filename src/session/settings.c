@@ -201,6 +201,8 @@ static weir_status read_top(void *user, yaml_node_t *key, yaml_node_t *value)
         return read_section(r, "model", value);
     if (wr_span_is(name, "session"))
         return read_section(r, "session", value);
+    if (wr_span_is(name, "mcp_servers")) /* of the program: the library starts none */
+        return WEIR_OK;
     return unknown(r, key);
 }
 
