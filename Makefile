@@ -135,6 +135,18 @@ test-long: ## the same with the long tests, and each fuzzer for a minute
 	@$(BOOTSTRAP) test
 	@WEIR_LONG=1 FUZZ_SECONDS=60 $(RUN_TESTS) style build tests long fuzz
 
+.PHONY: test-kill test-hours
+test-kill: ## `weir agent` killed with -9 at every point where it changes something (half an hour)
+	@$(BOOTSTRAP) test
+	@+$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/weir
+	WEIR=$(BUILD)/weir python3 tests/upstream/kill_cases.py all
+
+test-hours: ## sessions of 8 hours, 4,000 turns by a clock that is moved: sidecar and agent
+	@$(BOOTSTRAP) test
+	@+$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/weir $(BUILD)/tests/session_hours_test
+	WEIR_LONG=1 $(BUILD)/tests/session_hours_test
+	WEIR=$(BUILD)/weir python3 tests/upstream/hours_cases.py
+
 test-sessions: ## the laws of presets and of own recall on every recorded session
 	@$(BOOTSTRAP) test
 	@+$(MAKE) --no-print-directory -j$(JOBS) \
