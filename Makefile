@@ -131,6 +131,10 @@ unit: ## the tests of one folder under sanitizers, in seconds: FOLDER=json (lab,
 	@$(BOOTSTRAP) test
 	@FOLDER=$(FOLDER) $(RUN_TESTS) folder
 
+.PHONY: newcomer
+newcomer: ## README and tour on a bare Debian 12 that is made here (needs root and debootstrap)
+	@tests/newcomer_bare $(BUILD)/bare
+
 test-long: ## the same with the long tests, and each fuzzer for a minute
 	@$(BOOTSTRAP) test
 	@WEIR_LONG=1 FUZZ_SECONDS=60 $(RUN_TESTS) style build tests long fuzz
