@@ -207,6 +207,16 @@ test-mcp: ## official MCP clients against weir mcp and /mcp (needs npm, download
 	@+$(MAKE) --no-print-directory -j$(JOBS) all
 	WEIR=$(BUILD)/weir tests/clients/mcp.py $(BUILD)/clients-mcp
 
+.PHONY: test-packaging
+test-packaging: ## the operator's files by their own tools (helm by Go, downloads 150 MB)
+	@$(BOOTSTRAP) test
+	@+$(MAKE) --no-print-directory $(BUILD)/weir
+	@command -v helm >/dev/null || [ -x $(BUILD)/bin/helm ] || \
+	    GOBIN=$(abspath $(BUILD))/bin go install helm.sh/helm/v3/cmd/helm@v3.22.0 || \
+	    echo "note: skipped: helm is not installed, and Go cannot install it"
+	WEIR=$(BUILD)/weir BUILD=$(BUILD) HELM=$$(command -v helm || ls $(BUILD)/bin/helm) \
+	    tests/packaging_test.sh
+
 .PHONY: test-otel
 test-otel: ## telemetry read by opentelemetry-proto (needs PyPI, downloads 1 MB)
 	@$(BOOTSTRAP) test

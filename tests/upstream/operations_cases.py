@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """A backup while the server works, a kill -9, and the way back from the backup."""
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 
-from harness import PATIENCE_SECONDS, Folder, Upstream, wait_for
+from harness import PATIENCE_SECONDS, Folder, Upstream, Weir, wait_for
 from sessions import CHECK, chat_session, ok, play, serve
 
 PROGRAM = os.environ.get('WEIR', 'build/weir')
@@ -18,9 +19,40 @@ def run(*words):
     return done.returncode, done.stdout
 
 
+def set_up_by_the_page(folder, upstream):
+    """The commands of docs/operations.md as they stand there, in an empty folder."""
+    with open('docs/operations.md', encoding='utf-8') as file:
+        commands = re.search(r'```sh\n(.*?)```', file.read(), re.S).group(1)
+    with open('packaging/weir.yaml', encoding='utf-8') as file:
+        text = file.read()
+    place = os.path.join(folder, 'page')
+    os.makedirs(os.path.join(place, 'packaging'))
+    os.makedirs(os.path.join(place, 'bin'))
+    os.symlink(os.path.abspath(PROGRAM), os.path.join(place, 'bin', 'weir'))
+    with open(os.path.join(place, 'packaging', 'weir.yaml'), 'w', encoding='utf-8') as file:
+        file.write(text.replace('/var/lib/weir', place + '/store').replace(':4141', ':0'))
+    done = subprocess.run(['sh', '-e', '-c', commands], cwd=place, capture_output=True, text=True,
+                          env={**os.environ, 'PATH': place + '/bin:' + os.environ['PATH']},
+                          check=False, timeout=PATIENCE_SECONDS)
+    ok('the commands of the page work', (done.returncode, done.stderr), (0, ''))
+    ok('and say what it would serve', '1 users with 1 tokens' in done.stdout)
+    with open(os.path.join(place, 'weir.yaml'), encoding='utf-8') as file:
+        config = file.read()
+    with open(os.path.join(place, 'anna.txt'), encoding='utf-8') as file:
+        token = file.readline().strip()
+    weir = Weir(folder, '--upstream', f'http://127.0.0.1:{upstream.port}/v1', config=config)
+    ok('it is ready', weir.get('/readyz')[0], 200)
+    body = chat_session(0)
+    ok('anna may ask, and nobody without her token',
+       [weir.post('/v1/chat/completions', body, headers)[0]
+        for headers in ({'x-weir-token': token}, {})], [200, 401])
+    weir.stop()
+
+
 def main():
     with Folder() as folder:
         upstream = Upstream(folder)
+        set_up_by_the_page(folder, upstream)
         weir = serve(folder, upstream)
         session = chat_session(4)
         ok('a session is shortened',
