@@ -250,6 +250,22 @@ static void processes_run_and_are_read(void **state)
     PLAY(list);
 }
 
+/* 200 KB of errors are under the cap of a stream, 256 KB, and stand where they were printed. */
+static void what_a_command_prints_is_one_stream(void **state)
+{
+    static const struct exchange list[] = {
+        {"errors are as long as they are", "process_start",
+         "{\"command\":\"echo first; seq -f 'error %.0f' 1 16000 >&2; echo last; exit 1\"}", false,
+         "first\nerror 1\n"},
+        {"to their end, and in order", "process_read", "{\"id\":1,\"mode\":\"all\"}", false,
+         "error 16000\nlast\n[process 1 ended, exit code 1"},
+        {"past the cap the end stays", "process_start",
+         "{\"command\":\"seq -f 'error %.0f' 1 40000 >&2\"}", false,
+         "bytes before this are left out]\nerror "},
+    };
+    PLAY(list);
+}
+
 static void notes_outlive_the_session(void **state)
 {
     static const struct exchange list[] = {
@@ -398,6 +414,7 @@ int main(void)
         CASE(searches_find_lines),
         CASE(a_search_can_be_interrupted),
         CASE(processes_run_and_are_read),
+        CASE(what_a_command_prints_is_one_stream),
         CASE(notes_outlive_the_session),
         CASE(definitions_are_whole),
         CASE(a_toolbox_that_only_reads_changes_nothing),

@@ -287,6 +287,7 @@ static const struct {
     {"cap: at its size a result stays", P("{stage: cap, max_tokens: 300}"), "u1 r300", 0, ""},
     {"cap: of so many tokens more that a cut pays it is cut", P("{stage: cap, max_tokens: 300}"),
      "u1 r400", 0, "c1:capped/339"},
+    {"cap: not without a way back", P("{stage: cap, max_tokens: 300}"), "!u1 r3000", 0, ""},
     {"cap: a tool may have a size of its own",
      P("{stage: cap, max_tokens: 300, tools: {keep: {max_tokens: 100}}}"), "u1 k300 r300", 0,
      "c1:capped/139"},

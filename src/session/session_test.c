@@ -630,6 +630,39 @@ static void the_context_is_that_of_the_request_as_it_left(void **state)
     test_agent_release(&agent);
 }
 
+/* The window is that of the one resolver, and the actor's bound follows from it. */
+static void windows_are_those_of_the_model_and_its_settings(void **state)
+{
+    static const struct {
+        const char *behaviour, *config;
+        uint64_t window_tokens, messages_max;
+    } rows[] = {
+        {"a prompt may have the input limit, not the context", "model: {name: gpt-5}\n", 272000,
+         2000},
+        {"what is configured wins", "model: {name: gpt-5, max_input_tokens: 150000}\n", 150000,
+         1500},
+        {"also over what a server has loaded", "model: {name: qwen3, max_input_tokens: 6000}\n",
+         6000, 100},
+        {"`layers` has the table of its document",
+         "model: {name: gpt-5}\nsession: {policy: layers}\n", 400000, 2000},
+        {"a model that nobody knows", "model: {name: nobody-knows-it}\n", 128000, 1280},
+        {"no model at all: the actor's default", "session: {policy: layers}\n", 128000, 1000},
+    };
+    (void)state;
+
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
+        struct weir_session_context c;
+        struct test_agent agent;
+        test_agent_init(&agent);
+        test_agent_open(&agent, rows[i].config);
+        weir_session_context(agent.session, &c);
+        if (c.window_tokens != rows[i].window_tokens || c.messages_max != rows[i].messages_max)
+            fail_msg("%s: window %llu, messages %llu", rows[i].behaviour,
+                     (unsigned long long)c.window_tokens, (unsigned long long)c.messages_max);
+        test_agent_release(&agent);
+    }
+}
+
 /* ---- other files ---- */
 
 static void the_trace_tells_usage_calls_and_times_and_is_never_sent(void **state)
@@ -724,6 +757,7 @@ int main(void)
         cmocka_unit_test(another_model_has_another_budget_on_the_same_thread),
         cmocka_unit_test(the_context_is_told_by_category),
         cmocka_unit_test(the_context_is_that_of_the_request_as_it_left),
+        cmocka_unit_test(windows_are_those_of_the_model_and_its_settings),
         cmocka_unit_test(thresholds_are_those_of_the_policy),
         cmocka_unit_test(a_program_may_say_the_threshold),
         cmocka_unit_test(the_trace_tells_usage_calls_and_times_and_is_never_sent),

@@ -197,6 +197,11 @@ def local_server(folder):
     ok('the loaded window is the one that counts',
        {line['window_tokens'] for line in lines if line['type'] == 'turn'}, {8000})
     ok('no prompt was cut', upstream.stats()['cut'], 0)
+    capped = config(folder, 'model: {max_input_tokens: 6000}\n')
+    code, out, err = home.run(upstream, 'chat', '-p', 'And now?', '--json', '--session', 'capped',
+                              '--model', 'local-model', '--config', capped)
+    ok('max_input_tokens caps what a server has loaded',
+       {line['window_tokens'] for line in objects(out) if line['type'] == 'turn'}, {6000})
     upstream.stop()
 
 
