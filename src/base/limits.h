@@ -149,6 +149,7 @@ enum {
     WR_STORE_KNOWN_BYTES_MAX = 8 * 1024 * 1024,     /* that a connection knows of a session */
     WR_STORE_CHUNK_BYTES = 1024 * 1024,             /* of an original in one row of a database */
     WR_STORE_TOUCH_MS = 100,                   /* between two writes of when a session was used */
+    WR_STORE_ROOM_BYTES = 256 * 1024,          /* that must fit where a disk was full */
     WR_STORE_WAL_BYTES_MAX = 16 * 1024 * 1024, /* of the log that is kept between checkpoints */
     WR_STORE_EXPIRED_COUNT_MAX = 1024 * 1024,  /* handles remembered as expired; the oldest go */
     WR_STORE_MEMORY_BYTES_MAX = 256 * 1024 * 1024, /* a store in memory, unless told */

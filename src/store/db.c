@@ -12,6 +12,7 @@
 #include "store/db.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "base/err.h"
 #include "base/span.h"
@@ -114,6 +115,22 @@ void wr_db_end(struct wr_db *db)
  * having been of use. */
 void wr_db_end_read(struct wr_db *db)
 {
+    if (!sqlite3_get_autocommit(db->handle))
+        roll_back(db);
+}
+
+/* A transaction that is taken back leaves its pages in the log, where the next one overwrites them;
+ * flushing brings them there, though nothing is committed. */
+void wr_db_try_room(struct wr_db *db, size_t bytes)
+{
+    char sql[64];
+
+    (void)snprintf(sql, sizeof(sql), "INSERT INTO room VALUES (zeroblob(%zu))", bytes);
+    wr_db_begin(db);
+    wr_db_exec(db, "CREATE TABLE room(bytes)");
+    wr_db_exec(db, sql);
+    if (!db->code)
+        note(db, sqlite3_db_cacheflush(db->handle));
     if (!sqlite3_get_autocommit(db->handle))
         roll_back(db);
 }

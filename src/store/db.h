@@ -92,6 +92,9 @@ void wr_db_end(struct wr_db *db);
 /* Ends work that only read. A failure that was forgiven on the way stays forgiven. */
 void wr_db_end_read(struct wr_db *db);
 
+/* Whether there is room for so many bytes: they are written, and taken back. */
+void wr_db_try_room(struct wr_db *db, size_t bytes);
+
 /* What went wrong since the start, as Weir says it. */
 WEIR_MUST_USE weir_status wr_db_status(const struct wr_db *db, weir_trouble *trouble,
                                        struct weir_err *err);
