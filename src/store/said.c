@@ -26,7 +26,10 @@ enum {
     CUT_BITS = 13,
     HASH_BYTES = 16,
     LISTS_COUNT = 3,
-    VARINT_BYTES_MAX = 10
+    VARINT_BYTES_MAX = 10,
+    /* Of one transaction: requests that are to be projected wait for its end. */
+    GROUP_ROWS_MAX = 64,
+    GROUP_PACKED_BYTES = 128 * 1024
 };
 
 /* ---- cutting ---- */
@@ -96,15 +99,15 @@ static bool take_difference(weir_span *from, int64_t *difference)
 /* A piece of a body that is about to be kept. */
 struct piece {
     unsigned char hash[WR_SHA256_BYTES];
-    int64_t id; /* 0: the session has none */
+    int64_t session_id, id; /* 0: the session has none */
     size_t text_bytes, packed_from, packed_end;
     enum wr_codec codec;
 };
 
+/* The pieces of several requests, whose lists stand one behind the other. */
 struct pieces {
     struct piece *items; /* in the store's arena */
     size_t count, cap;
-    size_t ends[LISTS_COUNT]; /* of the lists, one behind the other */
 };
 
 static int64_t find_piece(struct wr_db *db, int64_t session_id, const unsigned char *hash)
@@ -122,7 +125,8 @@ static int64_t find_piece(struct wr_db *db, int64_t session_id, const unsigned c
 static bool is_packed_already(const struct pieces *pieces, const struct piece *piece)
 {
     for (size_t i = pieces->count; i-- > 0;)
-        if (pieces->items[i].packed_end && !memcmp(pieces->items[i].hash, piece->hash, HASH_BYTES))
+        if (pieces->items[i].packed_end && pieces->items[i].session_id == piece->session_id &&
+            !memcmp(pieces->items[i].hash, piece->hash, HASH_BYTES))
             return true;
     return false;
 }
@@ -130,7 +134,7 @@ static bool is_packed_already(const struct pieces *pieces, const struct piece *p
 static weir_status prepare_piece(struct wr_sqlite *sqlite, int64_t session_id, weir_span text,
                                  struct pieces *pieces)
 {
-    struct piece piece = {.text_bytes = text.len};
+    struct piece piece = {.session_id = session_id, .text_bytes = text.len};
     weir_status status = wr_sha256(text, piece.hash);
 
     if (status)
@@ -148,21 +152,21 @@ static weir_status prepare_piece(struct wr_sqlite *sqlite, int64_t session_id, w
     return status;
 }
 
-/* All that takes time, before the store is locked: hashing and packing. */
-static weir_status prepare_pieces(struct wr_sqlite *sqlite, int64_t session_id,
-                                  const struct wr_ledger_row *row, struct pieces *pieces)
+/* All that takes time, before the store is locked: hashing and packing. `ends`: of the lists. */
+static weir_status prepare_pieces(struct wr_sqlite *sqlite, const struct wr_said_row *said,
+                                  struct pieces *pieces, size_t ends[LISTS_COUNT])
 {
-    const weir_span texts[LISTS_COUNT] = {row->came, row->sent, row->report};
+    const weir_span texts[LISTS_COUNT] = {said->row->came, said->row->sent, said->row->report};
     weir_status status = WEIR_OK;
 
     for (size_t i = 0; i < LISTS_COUNT && !status; i++) {
         weir_span text = texts[i];
         while (text.len && !status) {
             size_t bytes = wr_said_cut(text);
-            status = prepare_piece(sqlite, session_id, wr_span_cut(text, 0, bytes), pieces);
+            status = prepare_piece(sqlite, said->session_id, wr_span_cut(text, 0, bytes), pieces);
             text = wr_span_cut(text, bytes, text.len);
         }
-        pieces->ends[i] = pieces->count;
+        ends[i] = pieces->count;
     }
     return status;
 }
@@ -189,16 +193,14 @@ static int64_t need_piece(struct wr_sqlite *sqlite, int64_t session_id, const st
     return db->code ? 0 : sqlite3_last_insert_rowid(db->handle);
 }
 
-/* False: a piece is missing. */
+/* False: a piece is missing. `at`: the request's first piece. */
 static bool put_lists(struct wr_sqlite *sqlite, int64_t session_id, const struct pieces *pieces,
-                      struct wr_buf *lists)
+                      size_t at, const size_t ends[LISTS_COUNT], struct wr_buf *lists)
 {
-    size_t at = 0;
-
     for (size_t i = 0; i < LISTS_COUNT; i++) {
         int64_t last = 0;
-        put_varint(lists, pieces->ends[i] - at);
-        for (; at < pieces->ends[i]; at++) {
+        put_varint(lists, ends[i] - at);
+        for (; at < ends[i]; at++) {
             int64_t id = need_piece(sqlite, session_id, &pieces->items[at]);
             if (!id)
                 return false;
@@ -219,27 +221,72 @@ static void add_lists(struct wr_db *db, int64_t session_id, int64_t request_id, 
     wr_db_run(db, add);
 }
 
-bool wr_said_keep(struct wr_sqlite *sqlite, int64_t session_id, int64_t request_id,
-                  const struct wr_ledger_row *row)
+/* Requests that are kept together. */
+struct group {
+    const struct wr_said_row *rows;
+    size_t count, kept_count;
+    struct pieces pieces;
+    size_t ends[GROUP_ROWS_MAX][LISTS_COUNT];
+    bool is_ready[GROUP_ROWS_MAX]; /* false: one that could not be prepared */
+};
+
+/* As many of the rows as make a group; one at least. */
+static void prepare_group(struct wr_sqlite *sqlite, struct group *group, size_t rows_count)
 {
     struct wr_db *db = &sqlite->db;
-    struct pieces pieces = {.count = 0};
+
+    wr_sqlite_reset_packed(sqlite);
+    wr_db_begin_read(db);
+    while (group->count < rows_count && group->count < GROUP_ROWS_MAX &&
+           sqlite->packed.len < GROUP_PACKED_BYTES) {
+        size_t i = group->count++, from = group->pieces.count;
+        group->is_ready[i] =
+            !prepare_pieces(sqlite, &group->rows[i], &group->pieces, group->ends[i]) && !db->code;
+        if (!group->is_ready[i]) {
+            group->pieces.count = from;
+            wr_db_start(db);
+        }
+    }
+    wr_db_end_read(db);
+}
+
+static void write_group(struct wr_sqlite *sqlite, struct group *group)
+{
+    struct wr_db *db = &sqlite->db;
     struct wr_buf lists;
+    size_t at = 0;
 
     wr_buf_init(&lists, WR_LEDGER_SAID_BYTES_MAX);
-    wr_sqlite_reset_packed(sqlite);
-    wr_db_start(db);
-    bool ok = !prepare_pieces(sqlite, session_id, row, &pieces) && !db->code;
-    if (ok) {
-        wr_db_begin(db);
-        ok = put_lists(sqlite, session_id, &pieces, &lists);
-        if (ok)
-            add_lists(db, session_id, request_id, wr_buf_view(&lists));
-        wr_db_end(db);
-        ok = ok && !db->code;
+    wr_db_begin(db);
+    for (size_t i = 0; i < group->count && !db->code; i++) {
+        const struct wr_said_row *said = &group->rows[i];
+        if (!group->is_ready[i])
+            continue;
+        wr_buf_reset(&lists);
+        if (put_lists(sqlite, said->session_id, &group->pieces, at, group->ends[i], &lists)) {
+            add_lists(db, said->session_id, said->request_id, wr_buf_view(&lists));
+            group->kept_count++;
+        }
+        at = group->ends[i][LISTS_COUNT - 1];
     }
+    wr_db_end(db);
+    if (db->code)
+        group->kept_count = 0;
     wr_buf_release(&lists);
-    return ok;
+}
+
+size_t wr_said_keep(struct wr_sqlite *sqlite, const struct wr_said_row *rows, size_t rows_count)
+{
+    size_t kept_count = 0;
+
+    for (size_t i = 0; i < rows_count;) {
+        struct group group = {.rows = &rows[i]};
+        prepare_group(sqlite, &group, rows_count - i);
+        write_group(sqlite, &group);
+        kept_count += group.kept_count;
+        i += group.count;
+    }
+    return kept_count;
 }
 
 /* ---- reading ---- */

@@ -14,10 +14,16 @@
 /* The length of the first piece of `text`, which is not empty. */
 size_t wr_said_cut(weir_span text);
 
-/* Keeps what the request of this number said, and its report, in a transaction of its own. False:
- * it could not be. What takes time is done before the store is locked. */
-bool wr_said_keep(struct wr_sqlite *sqlite, int64_t session_id, int64_t request_id,
-                  const struct wr_ledger_row *row);
+/* A request whose row has this number. */
+struct wr_said_row {
+    int64_t session_id, request_id;
+    const struct wr_ledger_row *row;
+};
+
+/* Keeps what these requests said, and their reports, dozens in a transaction: a transaction each
+ * cost more than all else that is written of a small request. How many could be kept. What takes
+ * time is done before the store is locked. */
+size_t wr_said_keep(struct wr_sqlite *sqlite, const struct wr_said_row *rows, size_t rows_count);
 
 /* wr_ledger_said(), but for what the database says of its failure. */
 WEIR_MUST_USE weir_status wr_said_read(struct wr_sqlite *sqlite,

@@ -146,6 +146,40 @@ static void what_is_sent_again_is_kept_once(void **state)
     assert_true(number(f, "SELECT sum(length(lists)) FROM said") < 60 * 200);
 }
 
+/* Rows that wait for the writer come together: of several sessions, some with the same text, some
+ * with none, and more than go into one transaction. */
+static void many_rows_at_once_are_kept_as_each_alone(void **state)
+{
+    enum { ROWS_COUNT = 150 };
+    struct fixture *f = *state;
+    struct wr_ledger_row rows[ROWS_COUNT], said;
+    char came[ROWS_COUNT][16];
+    static const char *const sessions[] = {"a", "b", "c"};
+
+    grow_body(f, 60000, 3);
+    for (size_t i = 0; i < ROWS_COUNT; i++) {
+        (void)snprintf(came[i], sizeof(came[i]), "row %zu", i / 2);
+        rows[i] = (struct wr_ledger_row){.time_ms = (int64_t)i + 1,
+                                         .tenant = LOCAL,
+                                         .session = wr_span_of(sessions[i % 3]),
+                                         .line = WR_LIT("{}"),
+                                         .came = i % 5 ? wr_span_of(came[i]) : WR_LIT(""),
+                                         .sent = i % 7 ? WR_LIT("") : wr_buf_view(&f->body)};
+    }
+    assert_int_equal(wr_ledger_add(f->ledger, rows, ROWS_COUNT, NULL), WEIR_OK);
+    assert_int_equal(wr_ledger_said_lost(f->ledger), 0);
+    for (size_t i = 0; i < ROWS_COUNT; i++) {
+        struct wr_ledger_which by_id = {.tenant = LOCAL, .id = (int64_t)i + 1};
+        assert_int_equal(wr_ledger_said(f->ledger, &by_id, &said, NULL), WEIR_OK);
+        assert_true(wr_span_eq(said.came, rows[i].came));
+        assert_true(wr_span_eq(said.sent, rows[i].came.len ? rows[i].sent : WR_LIT("")));
+        assert_true(wr_span_eq(said.session, rows[i].session));
+    }
+    /* The long one is there once for each session. */
+    int64_t text_bytes = number(f, "SELECT sum(text_bytes) FROM piece");
+    assert_in_range(text_bytes, 3 * 60000, 3 * 60000 + ROWS_COUNT * 16);
+}
+
 static void a_row_without_bodies_has_none(void **state)
 {
     struct fixture *f = *state;
@@ -194,6 +228,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_was_said_comes_back_byte_for_byte, set_up, tear_down),
         cmocka_unit_test_setup_teardown(another_tenant_gets_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_sent_again_is_kept_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(many_rows_at_once_are_kept_as_each_alone, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_row_without_bodies_has_none, set_up, tear_down),
         cmocka_unit_test_setup_teardown(it_leaves_with_its_session, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_damaged_piece_is_not_shown, set_up, tear_down),

@@ -134,22 +134,10 @@ static void set_note(struct wr_sqlite *sqlite, const struct whose *whose,
     wr_db_run(db, trim);
 }
 
-static bool is_any_said(const struct wr_ledger_row *rows, size_t rows_count)
-{
-    for (size_t i = 0; i < rows_count; i++)
-        if (rows[i].came.len)
-            return true;
-    return false;
-}
-
-/* Where a row was put. */
-struct place {
-    int64_t session_id, request_id;
-};
-
-/* `places` gets where each row is; NULL: nobody wants to know. */
+/* `said` gets those of the rows that said something, and where they are; NULL: no memory for it. */
 static void write_all(struct wr_sqlite *sqlite, const struct wr_ledger_row *rows, size_t rows_count,
-                      const struct wr_ledger_note *notes, size_t notes_count, struct place *places)
+                      const struct wr_ledger_note *notes, size_t notes_count,
+                      struct wr_said_row *said)
 {
     struct wr_db *db = &sqlite->db;
     struct whose whose = {.tenant_id = 0};
@@ -159,8 +147,9 @@ static void write_all(struct wr_sqlite *sqlite, const struct wr_ledger_row *rows
         const struct wr_ledger_row *row = &rows[i];
         need_session(sqlite, &whose, row->tenant, row->session, row->time_ms);
         add_row(db, whose.session_id, row);
-        if (places)
-            places[i] = (struct place){whose.session_id, sqlite3_last_insert_rowid(db->handle)};
+        if (row->came.len && said)
+            *said++ =
+                (struct wr_said_row){whose.session_id, sqlite3_last_insert_rowid(db->handle), row};
         if (row->report.len)
             set_report(sqlite, whose.session_id, row);
     }
@@ -174,16 +163,12 @@ static void write_all(struct wr_sqlite *sqlite, const struct wr_ledger_row *rows
     wr_db_end(db);
 }
 
-/* What requests said, once their rows are there. It is worth less than they are: what cannot be
- * kept is counted, and fails nothing. */
-static void keep_said(struct wr_ledger *ledger, const struct wr_ledger_row *rows, size_t rows_count,
-                      const struct place *places)
+static size_t count_said(const struct wr_ledger_row *rows, size_t rows_count)
 {
+    size_t count = 0;
     for (size_t i = 0; i < rows_count; i++)
-        if (rows[i].came.len &&
-            !wr_said_keep(sqlite_of(ledger), places[i].session_id, places[i].request_id, &rows[i]))
-            ledger->said_lost_count++;
-    wr_db_start(&sqlite_of(ledger)->db);
+        count += rows[i].came.len > 0;
+    return count;
 }
 
 static weir_status keep(struct wr_ledger *ledger, const struct wr_ledger_row *rows,
@@ -196,14 +181,18 @@ static weir_status keep(struct wr_ledger *ledger, const struct wr_ledger_row *ro
     if (status)
         return status;
     wr_arena_reset(&sqlite->arena);
-    struct place *places = is_any_said(rows, rows_count)
-                               ? WR_ARENA_ARRAY(&sqlite->arena, struct place, rows_count)
-                               : NULL;
-    write_all(sqlite, rows, rows_count, notes, notes_count, places);
+    size_t said_count = count_said(rows, rows_count);
+    struct wr_said_row *said =
+        said_count ? WR_ARENA_ARRAY(&sqlite->arena, struct wr_said_row, said_count) : NULL;
+    write_all(sqlite, rows, rows_count, notes, notes_count, said);
     status = status_of(ledger, err);
-    if (!status && places)
-        keep_said(ledger, rows, rows_count, places);
-    return status;
+    if (status || !said_count)
+        return status;
+    /* What was said is worth less than the rows: what cannot be kept is counted, and fails
+     * nothing. */
+    ledger->said_lost_count += said_count - (said ? wr_said_keep(sqlite, said, said_count) : 0);
+    wr_db_start(&sqlite->db);
+    return WEIR_OK;
 }
 
 static weir_status read_note(struct wr_ledger *ledger, weir_span tenant,
