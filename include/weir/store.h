@@ -244,6 +244,22 @@ WEIR_API WEIR_MUST_USE weir_status weir_store_pin(struct weir_store *store, weir
                                                   weir_span session, struct weir_pin *pin,
                                                   struct weir_err *err);
 
+/* A pin of a session, by its model and first turn. */
+struct weir_pin_query {
+    weir_span session;
+    struct weir_pin pin;
+};
+
+/* `pin` is that of queries[at], with its value, which lives until the function returns. */
+typedef weir_status weir_pin_fn(void *user, size_t at, const struct weir_pin *pin);
+
+/* Calls `found` for each of these pins that there is, in their order. A store in files answers all
+ * of them from one moment. */
+WEIR_API WEIR_MUST_USE weir_status weir_store_pins(struct weir_store *store, weir_span tenant,
+                                                   const struct weir_pin_query *queries,
+                                                   size_t queries_count, weir_pin_fn *found,
+                                                   void *user, struct weir_err *err);
+
 /* The session is in use. One that has stored nothing is not remembered. */
 WEIR_API WEIR_MUST_USE weir_status weir_store_touch(struct weir_store *store, weir_span tenant,
                                                     weir_span session, int64_t used_ms,

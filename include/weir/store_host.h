@@ -50,6 +50,10 @@ struct weir_store_ops {
     /* weir_store_begin(). May be NULL: everything is read from what is kept. */
     weir_status (*begin)(struct weir_store *store, weir_span tenant, weir_span session,
                          struct weir_err *err);
+    /* Several pins at once. May be NULL: then pin() is asked for one after the other. */
+    weir_status (*pins)(struct weir_store *store, weir_span tenant,
+                        const struct weir_pin_query *queries, size_t queries_count,
+                        weir_pin_fn *found, void *user, struct weir_err *err);
 };
 
 /* The head of every implementation's own struct. */

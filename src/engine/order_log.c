@@ -29,21 +29,29 @@ static struct weir_pin pin_of_order(uint64_t number)
     return pin;
 }
 
+struct weir_pin wr_order_head_pin(void)
+{
+    return (struct weir_pin){.model = WR_LIT(HEAD_MODEL)};
+}
+
+struct wr_order_head wr_order_head_of(weir_span value)
+{
+    struct wr_order_head head = {.is_exact = wr_span_ends(value, WR_LIT(EXACT))};
+    size_t space = wr_span_find(value, WR_LIT(" "), 0);
+
+    if (!wr_span_u64(wr_span_cut(value, 0, space < value.len ? space : value.len), &head.count))
+        head.count = 0;
+    return head;
+}
+
 weir_status wr_order_head_read(struct weir_store *store, weir_span tenant, weir_span session,
                                struct wr_order_head *head)
 {
-    struct weir_pin pin = {.model = WR_LIT(HEAD_MODEL)};
+    struct weir_pin pin = wr_order_head_pin();
     weir_status status = weir_store_pin(store, tenant, session, &pin, NULL);
 
-    *head = (struct wr_order_head){.count = 0};
-    if (status)
-        return status == WEIR_NOTFOUND ? WEIR_OK : status;
-    size_t space = wr_span_find(pin.value, WR_LIT(" "), 0);
-    weir_span number = wr_span_cut(pin.value, 0, space < pin.value.len ? space : pin.value.len);
-    if (!wr_span_u64(number, &head->count))
-        head->count = 0;
-    head->is_exact = wr_span_ends(pin.value, WR_LIT(EXACT));
-    return WEIR_OK;
+    *head = status ? (struct wr_order_head){.count = 0} : wr_order_head_of(pin.value);
+    return status == WEIR_NOTFOUND ? WEIR_OK : status;
 }
 
 weir_status wr_order_at(struct weir_store *store, weir_span tenant, weir_span session,

@@ -26,6 +26,10 @@ struct wr_order_head {
 WEIR_MUST_USE weir_status wr_order_head_read(struct weir_store *store, weir_span tenant,
                                              weir_span session, struct wr_order_head *head);
 
+/* The same for who reads several pins at once: the pin to ask for, and what its value says. */
+struct weir_pin wr_order_head_pin(void);
+struct wr_order_head wr_order_head_of(weir_span value);
+
 /* The text of an order, in `arena`; WEIR_NOTFOUND: there is none of that number. */
 WEIR_MUST_USE weir_status wr_order_at(struct weir_store *store, weir_span tenant, weir_span session,
                                       uint64_t number, struct wr_arena *arena, weir_span *text);

@@ -732,8 +732,7 @@ static void remember(struct wr_projection *p)
 static weir_status project_once(struct wr_projection *p, struct weir_err *err)
 {
     wr_projection_begin(p, false);
-    wr_projection_read_pin(p);
-    wr_projection_read_orders(p);
+    wr_projection_read_pins(p);
     p->replaced_count = p->options->store ? weir_store_replacements(p->options->store) : 0;
     weir_status status = wr_projection_find_policy(p, err);
     if (!status)

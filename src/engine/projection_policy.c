@@ -98,18 +98,45 @@ void wr_projection_begin(struct wr_projection *p, bool is_over)
 }
 
 /* The window before those: "200000:registry auto". */
-void wr_projection_read_pin(struct wr_projection *p)
+static bool read_pinned(struct wr_projection *p, weir_span value)
 {
-    struct weir_pin pin = pin_of(p);
+    size_t space = wr_span_find(value, WR_LIT(" "), 0);
+    return space != SIZE_MAX && read_pinned_window(p, wr_span_cut(value, 0, space)) &&
+           read_pinned_names(p, wr_span_cut(value, space + 1, value.len));
+}
 
-    if (!p->options->store || p->request->transcript.is_delta || !p->trail.turns_count ||
-        weir_store_pin(p->options->store, p->tenant, p->session, &pin, NULL))
-        return;
-    size_t space = wr_span_find(pin.value, WR_LIT(" "), 0);
-    if (space == SIZE_MAX || !read_pinned_window(p, wr_span_cut(pin.value, 0, space)) ||
-        !read_pinned_names(p, wr_span_cut(pin.value, space + 1, pin.value.len)))
-        return;
-    p->has_pin = true;
+enum { ASKED_SAID, ASKED_SAID_OF_ALL, ASKED_PIN, ASKED_COUNT };
+
+static weir_status hear_pin(void *user, size_t at, const struct weir_pin *pin)
+{
+    struct wr_projection *p = user;
+
+    if (at == ASKED_PIN) {
+        p->has_pin = read_pinned(p, pin->value);
+        return WEIR_OK;
+    }
+    struct wr_order_head head = wr_order_head_of(pin->value);
+    if (at == ASKED_SAID)
+        p->said = head;
+    p->is_exact_said |= head.is_exact;
+    return WEIR_OK;
+}
+
+/* One question to the store: most sessions have the pin and no orders, and to look for what is not
+ * there three times over cost a small request more than to project it. */
+void wr_projection_read_pins(struct wr_projection *p)
+{
+    const struct weir_pin_query queries[ASKED_COUNT] = {
+        [ASKED_SAID] = {p->session, wr_order_head_pin()},
+        [ASKED_SAID_OF_ALL] = {WR_LIT(WR_ORDER_EVERY_SESSION), wr_order_head_pin()},
+        [ASKED_PIN] = {p->session, pin_of(p)},
+    };
+    size_t count = p->request->transcript.is_delta ? ASKED_PIN : ASKED_COUNT;
+
+    p->said = (struct wr_order_head){.count = 0};
+    p->is_exact_said = false;
+    if (p->options->store && p->trail.turns_count)
+        (void)!weir_store_pins(p->options->store, p->tenant, queries, count, hear_pin, p, NULL);
 }
 
 /* Whether the session keeps the policy that its pin names. One that is said now goes into the pin
@@ -324,22 +351,6 @@ enum wr_policy_change wr_projection_change_of_policy(struct wr_projection *p,
  * been said: from then on it is a mark too, which a fork copies and a change of weir.yaml does not
  * reach (law L3). The words stand in the session's pin, for another policy or window.
  */
-
-void wr_projection_read_orders(struct wr_projection *p)
-{
-    struct weir_store *store = p->options->store;
-    struct wr_order_head every;
-
-    p->said = (struct wr_order_head){.count = 0};
-    p->is_exact_said = false;
-    if (!store || !p->trail.turns_count)
-        return;
-    if (wr_order_head_read(store, p->tenant, p->session, &p->said))
-        p->said = (struct wr_order_head){.count = 0};
-    if (wr_order_head_read(store, p->tenant, WR_LIT(WR_ORDER_EVERY_SESSION), &every))
-        every.is_exact = false;
-    p->is_exact_said = p->said.is_exact || every.is_exact;
-}
 
 static bool is_once(const struct wr_order *order)
 {

@@ -13,8 +13,10 @@ bool wr_projection_is_begun_anew(const struct wr_projection *p);
 /* What is read from here on is for the commit of this session; `is_over`: for none any more. */
 void wr_projection_begin(struct wr_projection *p, bool is_over);
 
-/* What the session keeps, if anything: fills in the projection's pinned_* and has_pin. */
-void wr_projection_read_pin(struct wr_projection *p);
+/* What the session keeps, if anything, and what was said of it by now: fills in the projection's
+ * pinned_* and has_pin, `said`, and in `is_exact_said` whether messages are to go as they came.
+ * What cannot be read is taken for not there. */
+void wr_projection_read_pins(struct wr_projection *p);
 
 /* WEIR_NOTFOUND: there is no such policy. */
 WEIR_MUST_USE weir_status wr_projection_find_policy(struct wr_projection *p, struct weir_err *err);
@@ -43,10 +45,6 @@ enum wr_policy_change wr_projection_change_of_policy(struct wr_projection *p,
  *
  * What was said of a request's session (engine/order_log.h), heard by it.
  */
-
-/* How much was said by now, and whether messages are to go as they came: fills in the projection's
- * `said` and `is_exact_said`. What cannot be read is taken for not said. */
-void wr_projection_read_orders(struct wr_projection *p);
 
 /* Puts what no request of this conversation has heard yet into the marks of the newest turn. Behind
  * the marks. */

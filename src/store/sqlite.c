@@ -250,6 +250,7 @@ static const struct weir_store_ops ops = {
     .has = wr_sqlite_has,
     .probe = wr_sqlite_probe,
     .place = wr_sqlite_place,
+    .pins = wr_sqlite_pins,
 };
 
 /* One block of memory for the names of all files. */

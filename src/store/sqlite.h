@@ -182,6 +182,9 @@ weir_status wr_sqlite_marks(struct weir_store *store, weir_span tenant, const we
                             struct weir_err *err);
 weir_status wr_sqlite_pin(struct weir_store *store, weir_span tenant, weir_span session,
                           struct weir_pin *pin, struct weir_err *err);
+weir_status wr_sqlite_pins(struct weir_store *store, weir_span tenant,
+                           const struct weir_pin_query *queries, size_t queries_count,
+                           weir_pin_fn *found, void *user, struct weir_err *err);
 weir_status wr_sqlite_touch(struct weir_store *store, weir_span tenant, weir_span session,
                             int64_t used_ms, struct weir_err *err);
 weir_status wr_sqlite_gc(struct weir_store *store, const struct weir_gc_options *options,

@@ -386,48 +386,97 @@ weir_status wr_sqlite_marks(struct weir_store *store, weir_span tenant, const we
     return status ? wr_fail(err, status, 0, "the search for marks was stopped") : WEIR_OK;
 }
 
-static weir_status read_pin(struct weir_store *store, weir_span tenant, weir_span session,
-                            struct weir_pin *pin, struct weir_err *err)
-{
-    struct wr_sqlite *sqlite = wr_sqlite_of(store);
-    struct wr_db *db = &sqlite->db;
-    bool found = false;
+struct pin_search {
+    weir_pin_fn *found;
+    void *user;
+    size_t found_count;
+    weir_status status; /* of the last that was told */
+};
 
-    wr_db_start(db);
+static void read_pin(struct wr_db *db, weir_span tenant, const struct weir_pin_query *query,
+                     size_t at, struct pin_search *search)
+{
+    struct weir_pin pin = query->pin;
     sqlite3_stmt *read = wr_db_use(db, WR_SQL_PIN_READ,
                                    "SELECT p.value FROM pin p JOIN session s ON s.id = p.session_id"
                                    " JOIN tenant t ON t.id = s.tenant_id WHERE t.name = ?1"
                                    " AND s.name = ?2 AND p.model = ?3 AND p.first_turn = ?4");
     wr_db_bind_text(db, read, 1, tenant);
-    wr_db_bind_text(db, read, 2, session);
-    wr_db_bind_text(db, read, 3, pin->model);
-    wr_db_bind_blob(db, read, 4, wr_hash_span(&pin->first_turn));
+    wr_db_bind_text(db, read, 2, query->session);
+    wr_db_bind_text(db, read, 3, pin.model);
+    wr_db_bind_blob(db, read, 4, wr_hash_span(&pin.first_turn));
     if (wr_db_next(db, read)) {
-        found = true;
-        wr_sqlite_reset_text(sqlite);
-        wr_buf_append(&sqlite->text, wr_db_column(read, 0));
-        pin->value = wr_buf_view(&sqlite->text);
+        pin.value = wr_db_column(read, 0);
+        search->found_count++;
+        search->status = search->found(search->user, at, &pin);
     }
     wr_db_done(read);
-    if (db->code)
-        return wr_db_status(db, &store->trouble, err);
-    if (!found)
-        return wr_fail(err, WEIR_NOTFOUND, 0, "no such pin");
-    weir_status status = wr_buf_status(&sqlite->text);
-    return status ? wr_fail(err, status, 0, "cannot read the pin") : WEIR_OK;
+}
+
+/* Several in one transaction, so that locks are taken once. */
+static void read_pins(struct wr_db *db, weir_span tenant, const struct weir_pin_query *queries,
+                      size_t queries_count, struct pin_search *search)
+{
+    if (queries_count == 1)
+        wr_db_start(db);
+    else
+        wr_db_begin_read(db);
+    for (size_t i = 0; i < queries_count && !search->status && !db->code; i++)
+        read_pin(db, tenant, &queries[i], i, search);
+    if (queries_count > 1)
+        wr_db_end(db);
 }
 
 /* The files are looked at only where nothing is read: what a session has a pin in is what it goes
  * on with, and its commit looks before anything of it is used. */
+weir_status wr_sqlite_pins(struct weir_store *store, weir_span tenant,
+                           const struct weir_pin_query *queries, size_t queries_count,
+                           weir_pin_fn *found, void *user, struct weir_err *err)
+{
+    struct wr_db *db = &wr_sqlite_of(store)->db;
+    struct pin_search search = {.found = found, .user = user};
+
+    read_pins(db, tenant, queries, queries_count, &search);
+    if (!search.found_count) {
+        weir_status status = wr_sqlite_follow(wr_sqlite_of(store), err);
+        if (status)
+            return status;
+        read_pins(db, tenant, queries, queries_count, &search);
+    }
+    if (db->code)
+        return wr_db_status(db, &store->trouble, err);
+    return search.status ? wr_fail(err, search.status, 0, "the search for pins was stopped")
+                         : WEIR_OK;
+}
+
+struct kept_pin {
+    struct wr_buf *text;
+    struct weir_pin *pin;
+    bool is_there;
+};
+
+static weir_status keep_pin_value(void *user, size_t at, const struct weir_pin *pin)
+{
+    struct kept_pin *kept = user;
+
+    (void)at;
+    wr_buf_append(kept->text, pin->value);
+    kept->pin->value = wr_buf_view(kept->text);
+    kept->is_there = true;
+    return wr_buf_status(kept->text);
+}
+
 weir_status wr_sqlite_pin(struct weir_store *store, weir_span tenant, weir_span session,
                           struct weir_pin *pin, struct weir_err *err)
 {
-    weir_status status = read_pin(store, tenant, session, pin, err);
+    struct kept_pin kept = {.text = &wr_sqlite_of(store)->text, .pin = pin};
+    struct weir_pin_query query = {session, *pin};
 
-    if (!status)
-        return WEIR_OK;
-    status = wr_sqlite_follow(wr_sqlite_of(store), err);
-    return status ? status : read_pin(store, tenant, session, pin, err);
+    wr_sqlite_reset_text(wr_sqlite_of(store));
+    weir_status status = wr_sqlite_pins(store, tenant, &query, 1, keep_pin_value, &kept, err);
+    if (!status && !kept.is_there)
+        return wr_fail(err, WEIR_NOTFOUND, 0, "no such pin");
+    return status;
 }
 
 /* ---- everything ---- */

@@ -301,6 +301,43 @@ weir_status weir_store_pin(struct weir_store *store, weir_span tenant, weir_span
     return status ? status : store->ops->pin(store, tenant, session, pin, err);
 }
 
+/* For a store that cannot say it at once. */
+static weir_status pins_one_by_one(struct weir_store *store, weir_span tenant,
+                                   const struct weir_pin_query *queries, size_t queries_count,
+                                   weir_pin_fn *found, void *user, struct weir_err *err)
+{
+    weir_status status = WEIR_OK;
+    for (size_t i = 0; i < queries_count && !status; i++) {
+        struct weir_pin pin = queries[i].pin;
+        status = store->ops->pin(store, tenant, queries[i].session, &pin, err);
+        if (!status)
+            status = found(user, i, &pin);
+        else if (status == WEIR_NOTFOUND)
+            status = WEIR_OK;
+    }
+    return status;
+}
+
+weir_status weir_store_pins(struct weir_store *store, weir_span tenant,
+                            const struct weir_pin_query *queries, size_t queries_count,
+                            weir_pin_fn *found, void *user, struct weir_err *err)
+{
+    weir_status status = WEIR_OK;
+
+    tenant = tenant_or_default(tenant);
+    for (size_t i = 0; i < queries_count && !status; i++) {
+        status = check_who(tenant, queries[i].session, err);
+        if (!status)
+            status = check_name(queries[i].pin.model, "model", err);
+    }
+    store->trouble = WEIR_TROUBLE_NONE;
+    if (status)
+        return status;
+    return HAS_FUNCTION(store, pins)
+               ? store->ops->pins(store, tenant, queries, queries_count, found, user, err)
+               : pins_one_by_one(store, tenant, queries, queries_count, found, user, err);
+}
+
 weir_status weir_store_touch(struct weir_store *store, weir_span tenant, weir_span session,
                              int64_t used_ms, struct weir_err *err)
 {
