@@ -17,7 +17,7 @@
 #include "engine/projection_policy.h"
 #include "models/cost.h"
 #include "policy/worth.h"
-#include "record/report.h"
+#include "record/record.h"
 #include "transcript/starts.h"
 #include "weir/engine.h"
 

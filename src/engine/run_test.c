@@ -5,7 +5,7 @@
 
 #include "base/span.h"
 #include "engine/run_record.h"
-#include "record/report.h"
+#include "record/record.h"
 #include "tests/test_run.h"
 #include "policy/stage.h"
 

@@ -13,7 +13,7 @@
 
 #include "base/span.h"
 #include "engine/run_record.h"
-#include "record/report.h"
+#include "record/record.h"
 #include "tests/test_run.h"
 
 enum { BODY_BYTES_MAX = 1 << 20, LINE_TOKENS = 10 };

@@ -28,7 +28,7 @@
 #include "proxy/metrics.h"
 #include "proxy/rollout.h"
 #include "proxy/task.h"
-#include "record/report.h"
+#include "record/record.h"
 
 enum { THREADS_MAX = 64, FRONT_BYTES = 1024, YIELD_BYTES_LEAST = 64 * 1024 };
 

@@ -14,7 +14,7 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "engine/request.h"
-#include "record/report.h"
+#include "record/record.h"
 
 weir_span wr_task_failure(weir_status status, uint64_t took_us)
 {

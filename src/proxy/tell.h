@@ -9,7 +9,7 @@ struct wr_said;
 
 /* What is told beside the record. */
 struct wr_told {
-    weir_span report;     /* of the projection, as record/report.h has it; empty: nothing was
+    weir_span report;     /* of the projection, as wr_record_report() writes it; empty: nothing was
                            * changed */
     struct wr_said *said; /* the bodies, which may be taken over; NULL: they are not kept */
 };

@@ -15,8 +15,9 @@
 #ifndef WR_RECORD_RECORD_H
 #define WR_RECORD_RECORD_H
 
-#include "api/api.h"
 #include "api/answer.h"
+#include "api/api.h"
+#include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "models/cost.h"
@@ -313,5 +314,13 @@ static inline const uint64_t *wr_record_sent_tokens(const struct wr_record *reco
 {
     return record->deed < WR_DEED_PROJECTED ? record->came_tokens : record->made_tokens;
 }
+
+/* ---- report ----
+ *
+ * A sink of the record: what the engine did and why, as one JSON object
+ * (docs/policies.md). It is what weir_projected.report is, and what `weir why` shows.
+ */
+
+void wr_record_report(const struct wr_record *record, struct wr_buf *out);
 
 #endif

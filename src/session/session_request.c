@@ -15,7 +15,6 @@
 #include "policy/budget.h"
 #include "policy/stage.h"
 #include "record/record.h"
-#include "record/report.h"
 #include "session/pieces.h"
 #include "session/render.h"
 
