@@ -10,7 +10,6 @@
 
 #include "base/span.h"
 #include "tokens/bpe.h"
-#include "tokens/bpe_memo.h"
 #include "tokens/bpe_stream.h"
 #include "tokens/bpe_table.h"
 

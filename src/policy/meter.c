@@ -1,7 +1,7 @@
 /* Counts tokens: of texts, by the encoding of the model or an estimate; of segments, by their kind.
  *
  * Nearly all of a request was counted in the request before it, so counts are remembered twice:
- * texts by content (tokens/bpe_memo.h), and segments by their bytes in the body, before anything is
+ * texts by content (wr_bpe_memo), and segments by their bytes in the body, before anything is
  * unescaped. An image costs what its size says, a file what its kind says, reasoning its visible
  * text; where bytes are encrypted, six of them count as a token. Framing is added where it arrives.
  */
@@ -12,7 +12,7 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "models/image.h"
-#include "tokens/bpe_memo.h"
+#include "tokens/bpe.h"
 
 enum { FACTOR_ONE_BP = 10000, OPAQUE_BYTES_A_TOKEN = 6 };
 

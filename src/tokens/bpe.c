@@ -3,7 +3,7 @@
  * A text is cut into pieces (pretoken.h), and each piece becomes tokens by itself:
  *   1. a piece of at most 14 bytes that was counted lately: its count is in the scratch's memo
  *   2. a piece that is a token as a whole: one look-up (find_piece)
- *   3. any other piece: the tokens that merging makes of it (bpe_merge.h)
+ *   3. any other piece: the tokens that merging makes of it (bpe_table.h)
  *
  * Why the memo: most pieces of a text have been there before, and the tables of an encoding are
  * larger than the caches near the processor. The memo is small enough to stay in them. A slot is
@@ -21,9 +21,9 @@
 
 #include "base/embed.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/span.h"
 #include "base/vec.h"
-#include "tokens/bpe_merge.h"
 #include "tokens/bpe_table.h"
 
 /* Made by tools/make-bpe-table. */
@@ -339,4 +339,88 @@ weir_status wr_bpe_decode(const struct wr_bpe *bpe, struct wr_arena *arena,
         out += token.len;
     }
     return WEIR_OK;
+}
+
+/* ==== counts remembered ==== */
+
+/* Below this, counting is as quick as looking up. */
+enum { TEXT_BYTES_LEAST = 64, SET_ENTRIES = 4 };
+
+struct entry {
+    wr_hash128 hash;
+    uint64_t tokens;
+    uint64_t used_at; /* 0: free */
+};
+
+struct wr_bpe_memo {
+    struct wr_bpe_scratch *scratch; /* borrowed */
+    struct entry *entries;          /* owned: sets of SET_ENTRIES */
+    size_t sets_count;
+    uint64_t looks; /* a clock for used_at */
+    struct wr_bpe_memo_use use;
+};
+
+weir_status wr_bpe_memo_new(struct wr_bpe_memo **out, struct wr_bpe_scratch *scratch,
+                            size_t entries_count)
+{
+    struct wr_bpe_memo *memo = calloc(1, sizeof *memo);
+    if (!memo)
+        return WEIR_NOMEM;
+    memo->scratch = scratch;
+    memo->sets_count = entries_count / SET_ENTRIES + 1;
+    memo->entries = calloc(memo->sets_count, SET_ENTRIES * sizeof *memo->entries);
+    if (!memo->entries) {
+        free(memo);
+        return WEIR_NOMEM;
+    }
+    *out = memo;
+    return WEIR_OK;
+}
+
+void wr_bpe_memo_free(struct wr_bpe_memo *memo)
+{
+    if (!memo)
+        return;
+    free(memo->entries);
+    free(memo);
+}
+
+/* The entry of the text, or the one to give up for it. */
+static struct entry *find_or_free_entry(struct wr_bpe_memo *memo, wr_hash128 hash)
+{
+    struct entry *set = &memo->entries[hash.low % memo->sets_count * SET_ENTRIES], *oldest = set;
+    for (int i = 0; i < SET_ENTRIES; i++) {
+        if (set[i].used_at && set[i].hash.low == hash.low && set[i].hash.high == hash.high)
+            return &set[i];
+        if (set[i].used_at < oldest->used_at)
+            oldest = &set[i];
+    }
+    oldest->used_at = 0;
+    return oldest;
+}
+
+weir_status wr_bpe_memo_count(struct wr_bpe_memo *memo, weir_span text, size_t *tokens)
+{
+    if (text.len < TEXT_BYTES_LEAST)
+        return wr_bpe_count(memo->scratch, text, tokens);
+
+    wr_hash128 hash = wr_hash128_of(text);
+    struct entry *entry = find_or_free_entry(memo, hash);
+    if (entry->used_at) {
+        memo->use.found++;
+    } else {
+        weir_status status = wr_bpe_count(memo->scratch, text, tokens);
+        if (status)
+            return status;
+        memo->use.counted++;
+        *entry = (struct entry){hash, *tokens, 0};
+    }
+    entry->used_at = ++memo->looks;
+    *tokens = (size_t)entry->tokens;
+    return WEIR_OK;
+}
+
+struct wr_bpe_memo_use wr_bpe_memo_use(const struct wr_bpe_memo *memo)
+{
+    return memo->use;
 }

@@ -16,7 +16,6 @@
 #include "base/span.h"
 #include "json/json.h"
 #include "tokens/bpe_table.h"
-#include "tokens/bpe_merge.h"
 
 enum { ARENA_BYTES_MAX = 1024 * 1024 * 1024, ALPHABET_SHIFTED = 256, ALPHABET_END = 324 };
 

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/span.h"
-#include "tokens/bpe_memo.h"
+#include "tokens/bpe.h"
 #include "tokens/bpe_stream.h"
 
 enum { TEXT_BYTES = 20000 };

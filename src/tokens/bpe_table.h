@@ -16,7 +16,6 @@
 #include <string.h>
 
 #include "base/index.h"
-#include "base/pages.h"
 #include "tokens/bpe.h"
 #include "tokens/bpe_load.h"
 #include "tokens/pretoken.h"
@@ -44,6 +43,17 @@ struct wr_bpe_making {
     uint32_t first_merge; /* the token that its first byte was first merged into */
     uint32_t last_merge;  /* the same of its last byte */
 };
+
+/* A large block of zeroed memory that is read at random. Where the system has large pages it asks
+ * for them: a hash table of megabytes then costs fewer faults to fill. Elsewhere it is plain
+ * memory. */
+struct wr_pages {
+    void *memory; /* aligned for any type; NULL on failure */
+    void *held;   /* owned: what the memory is a part of */
+};
+
+struct wr_pages wr_pages_new(size_t bytes);
+void wr_pages_free(struct wr_pages pages); /* NULL is fine */
 
 struct wr_bpe_slot {
     uint64_t key;   /* wr_bpe_key(); 0: free */
@@ -75,7 +85,7 @@ struct wr_bpe {
     uint32_t pairs_max;
     uint64_t *pair_filter; /* bits: a pair that is not in here is not in `pairs` */
 
-    uint32_t *prefixes; /* which lengths of token begin so; see bpe_merge.h. 0: free */
+    uint32_t *prefixes; /* which lengths of token begin so; see wr_bpe_merge(). 0: free */
     uint32_t prefixes_max;
     uint64_t *prefix_filter; /* the same for `prefixes` */
 
@@ -284,5 +294,28 @@ WEIR_MUST_USE weir_status wr_bpe_build_new(struct wr_bpe **bpe,
 
 /* Adds a word as the next in rank. A split of WR_BPE_NO_RANK: merging cannot reach it. */
 void wr_bpe_build_add(struct wr_bpe *bpe, struct wr_bpe_word *word, struct wr_bpe_split split);
+
+/* ---- merging without merging ----
+ *
+ * The tokens of a piece that is no token itself; private to src/tokens.
+ */
+
+/* Memory that grows to the longest piece seen. */
+struct wr_bpe_stack {
+    uint32_t *ranks; /* the tokens of the piece, after wr_bpe_merge() */
+    uint64_t *dead;  /* bits, by place in the piece: no encoding has a token end here */
+    size_t bytes_max;
+};
+
+void wr_bpe_stack_release(struct wr_bpe_stack *stack);
+
+/* Encodes the bytes [at, piece_end) by merging; `end` is where the text ends that may be read. The
+ * tokens are in stack->ranks. Failure: WEIR_NOMEM. */
+WEIR_MUST_USE weir_status wr_bpe_merge(const struct wr_bpe *bpe, struct wr_bpe_stack *stack,
+                                       const uint8_t *at, const uint8_t *piece_end,
+                                       const uint8_t *end, size_t *tokens);
+
+/* Whether merging the text of both tokens gives just these two. */
+bool wr_bpe_is_stable_pair(const struct wr_bpe *bpe, uint32_t left, uint32_t right);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "base/span.h"
 #include "tokens/bpe.h"
-#include "tokens/bpe_merge.h"
+#include "tokens/bpe_table.h"
 
 enum {
     ARENA_BYTES_MAX = 64 * 1024 * 1024,

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "base/pages.h"
+#include "tokens/bpe_table.h"
 
 #include "base/span.h"
 
