@@ -20,6 +20,7 @@
 
 #include "api/sse.h"
 #include "base/arena.h"
+#include "base/hash.h"
 
 #define WR_FRAMES_TYPE "application/vnd.amazon.eventstream"
 
@@ -70,5 +71,35 @@ bool wr_frame_open(const struct wr_frame *frame, struct wr_arena *arena, struct 
 
 /* Appends the payload of a `chunk` whose bytes are `data`. */
 void wr_frame_wrap(weir_span data, struct wr_buf *payload);
+
+/* ---- frames to events and back ----
+ *
+ * An AWS event stream on its way through what knows text/event-stream alone.
+ *
+ *   frames ──wr_bridge_in──▶ events as text ──▶ (api/join.h) ──▶ events as text ──wr_bridge_out──▶
+ *   frames
+ *
+ * 1. An event that comes out as it went in leaves in the frame it came in, byte for byte.
+ * 2. One that was changed, or is new, gets a frame like those that came.
+ * 3. What cannot be read of the frames is left out; wr_bridge_is_lost() says so at the end.
+ */
+
+struct wr_bridge;
+
+/* NULL: out of memory. */
+struct wr_bridge *wr_bridge_new(void);
+void wr_bridge_free(struct wr_bridge *bridge); /* NULL is fine */
+
+/* Another stream begins; what came before is forgotten. */
+void wr_bridge_begin(struct wr_bridge *bridge);
+
+/* Bytes of the stream; appends the events in them. */
+void wr_bridge_in(struct wr_bridge *bridge, weir_span frames, struct wr_buf *events);
+/* The way back. An event that is cut is waited for. */
+void wr_bridge_out(struct wr_bridge *bridge, weir_span events, struct wr_buf *frames);
+
+/* Of a stream that has ended: a frame was spoilt or cut off, or there was no memory: more came than
+ * went in. */
+bool wr_bridge_is_lost(const struct wr_bridge *bridge);
 
 #endif

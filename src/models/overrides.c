@@ -16,7 +16,6 @@
 #include "base/err.h"
 #include "base/span.h"
 #include "models/lookup.h"
-#include "models/name.h"
 
 struct walk {
     struct wr_models *models;

@@ -13,7 +13,7 @@
 
 #include "base/embed.h"
 #include "base/err.h"
-#include "models/name.h"
+#include "models/lookup.h"
 #include "models/registry_inside.h"
 
 WR_EMBED(wr_models_data, "data/models.json");

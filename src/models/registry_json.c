@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "base/span.h"
 #include "json/json.h"
-#include "models/name.h"
+#include "models/lookup.h"
 
 struct reader {
     struct wr_models *models;

@@ -5,7 +5,7 @@
 #ifndef WR_PROXY_EXCHANGE_INSIDE_H
 #define WR_PROXY_EXCHANGE_INSIDE_H
 
-#include "api/frame_bridge.h"
+#include "api/frames.h"
 #include "proxy/door.h"
 #include "proxy/exchange.h"
 #include "proxy/gate.h"

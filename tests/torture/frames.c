@@ -1,6 +1,6 @@
 /* An AWS event stream on its way through the bridge. What is told is what the frames say, not their
  * bytes: a frame that could not be kept is made anew. */
-#include "api/frame_bridge.h"
+#include "api/frames.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "tests/torture/torture.h"

@@ -1,4 +1,4 @@
-#include "transcript/memo.h"
+#include "transcript/transcript.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-#include "api/frame_bridge.h"
+#include "api/frames.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
