@@ -138,7 +138,9 @@ static void tell_frame(struct wr_frames *f)
         f->on_frame(f->user, &frame);
 }
 
-bool wr_frames_is_whole(const struct wr_frames *f)
+/* Whether all bytes that were fed have come out as frames; of a stream that has ended: whether
+ * nothing of it is missing. */
+static bool is_whole(const struct wr_frames *f)
 {
     return !f->is_lost && !f->has_spoilt && !f->held.len;
 }
@@ -518,5 +520,5 @@ void wr_bridge_free(struct wr_bridge *b)
 
 bool wr_bridge_is_lost(const struct wr_bridge *b)
 {
-    return b->is_lost || !wr_frames_is_whole(&b->frames);
+    return b->is_lost || !is_whole(&b->frames);
 }

@@ -13,7 +13,7 @@
  *    stream goes on.
  * 3. A frame that the stream's end cuts off is none, and one whose checksum is wrong is none. Where
  *    the first eight bytes are wrong nobody knows where the next frame begins: the reader is lost
- *    and says nothing more. wr_frames_is_whole() tells whether any of that was so.
+ *    and says nothing more. wr_bridge_is_lost() tells whether any of that was so.
  */
 #ifndef WR_API_FRAMES_H
 #define WR_API_FRAMES_H
@@ -50,10 +50,6 @@ void wr_frames_init(struct wr_frames *frames, size_t frame_bytes_max, wr_frame_f
                     void *user);
 void wr_frames_feed(struct wr_frames *frames, weir_span chunk);
 void wr_frames_release(struct wr_frames *frames);
-
-/* Whether all bytes that were fed have come out as frames; of a stream that has ended: whether
- * nothing of it is missing. */
-bool wr_frames_is_whole(const struct wr_frames *frames);
 
 /* Appends a frame with such a payload of JSON. */
 void wr_frame_write(struct wr_buf *out, const char *kind, weir_span name, weir_span payload);

@@ -1,7 +1,7 @@
 /* Finds what Weir knows about the model that a request names.
  *
  *   1. the id itself, or an alias of the user's
- *   2. the same again after each decoration that is taken off the name (names, below)
+ *   2. the same again after each decoration that is taken off the name (names)
  *   3. the first family one of whose patterns is in the name
  *   4. the fallback
  *
@@ -15,6 +15,209 @@
 #include "base/near.h"
 #include "base/span.h"
 #include "models/registry_inside.h"
+
+/* ---- names ----
+ *
+ * "us.anthropic.claude-opus-4-5-20251101-v1:0" is, one step at a time, "claude-opus-4-5".
+ *
+ * Takes one decoration after another off a model's name.
+ *
+ * simplify_name() tries, in this order: the window in brackets that Claude Code writes, a path,
+ * a vendor's prefix, a reseller's spelling, a tag, a date, a word such as -latest. The name is a
+ * window [start, end) over a copy in lower case, so taking something off moves one of the two ends.
+ *
+ * Something always remains: a name that is all decoration ("-latest") stays as it is.
+ */
+
+struct name {
+    char text[WR_MODEL_NAME_BYTES_MAX]; /* lower case (ASCII) */
+    size_t start, end;                  /* the part still standing */
+    unsigned changes;                   /* enum wr_name_change */
+    uint32_t window_tokens;             /* what "[1m]" asked for; 0: nothing */
+};
+
+static weir_span view_name(const struct name *name)
+{
+    return (weir_span){name->text + name->start, name->end - name->start};
+}
+
+/* White space around `name` is dropped; what is past the cap is cut. */
+static void init_name(struct name *name, weir_span text)
+{
+    text = wr_span_trim(text);
+    if (text.len > sizeof(name->text))
+        text.len = sizeof(name->text);
+    *name = (struct name){.end = text.len};
+    for (size_t i = 0; i < text.len; i++)
+        name->text[i] = wr_lower(text.ptr[i]);
+}
+
+bool wr_name_eq(weir_span a, weir_span b)
+{
+    if (a.len != b.len)
+        return false;
+    for (size_t i = 0; i < a.len; i++)
+        if (wr_lower(a.ptr[i]) != wr_lower(b.ptr[i]))
+            return false;
+    return true;
+}
+
+/* Keeps `len` bytes, if any. */
+static bool keep_front(struct name *name, size_t len, enum wr_name_change change)
+{
+    if (!len)
+        return false;
+    name->end = name->start + len;
+    name->changes |= change;
+    return true;
+}
+
+static bool drop_front(struct name *name, size_t len, enum wr_name_change change)
+{
+    if (name->start + len >= name->end)
+        return false;
+    name->start += len;
+    name->changes |= change;
+    return true;
+}
+
+/* Claude Code writes the window it wants behind the name: "claude-sonnet-4-5[1m]". */
+static bool drop_window(struct name *name)
+{
+    weir_span view = view_name(name);
+    if (view.len < 4 || view.ptr[view.len - 1] != ']')
+        return false;
+    size_t open = view.len - 1;
+    while (open > 0 && view.ptr[open] != '[')
+        open--;
+    weir_span inside = wr_span_cut(view, open + 1, view.len - 1);
+    uint64_t number;
+    if (view.ptr[open] != '[' || inside.len < 2)
+        return false;
+    char unit = inside.ptr[inside.len - 1];
+    uint64_t scale = unit == 'm' ? 1000000 : unit == 'k' ? 1000 : 0;
+    inside.len--;
+    if (!scale || !wr_span_u64(inside, &number) || !number || number > WR_MODEL_TOKENS_MAX / scale)
+        return false;
+    if (!keep_front(name, open, WR_NAME_WINDOW))
+        return false;
+    name->window_tokens = (uint32_t)(number * scale);
+    return true;
+}
+
+static bool drop_path(struct name *name)
+{
+    weir_span view = view_name(name);
+    size_t len = view.len;
+    while (len > 0 && view.ptr[len - 1] != '/')
+        len--;
+    return len && drop_front(name, len, WR_NAME_PREFIXED);
+}
+
+/* Bedrock: "us.anthropic.claude-...". Ids have dots of their own, so only known words go. */
+static bool drop_vendor(struct name *name)
+{
+    static const char *const words[] = {
+        "us.",      "eu.",       "ap.",     "apac.",      "jp.",         "au.",      "ca.",
+        "global.",  "us-gov.",   "amazon.", "anthropic.", "openai.",     "meta.",    "google.",
+        "mistral.", "deepseek.", "qwen.",   "moonshot.",  "moonshotai.", "minimax.", "zai.",
+    };
+    for (size_t i = 0; i < WR_COUNT_OF(words); i++) {
+        weir_span word = wr_span_of(words[i]);
+        if (wr_span_starts(view_name(name), word))
+            return drop_front(name, word.len, WR_NAME_PREFIXED);
+    }
+    return false;
+}
+
+static bool drop_tag(struct name *name)
+{
+    weir_span view = view_name(name);
+    size_t at = view.len;
+    while (at > 0 && view.ptr[at - 1] != ':')
+        at--;
+    if (at)
+        return keep_front(name, at - 1, WR_NAME_TAGGED);
+
+    /* Bedrock's "-v1", once its ":0" is gone. */
+    size_t digits = view.len;
+    while (digits > 0 && wr_is_digit(view.ptr[digits - 1]))
+        digits--;
+    if (digits < view.len && digits > 2 && wr_span_ends(wr_span_cut(view, 0, digits), WR_LIT("-v")))
+        return keep_front(name, digits - 2, WR_NAME_TAGGED);
+    return false;
+}
+
+static bool drop_word(struct name *name)
+{
+    static const struct {
+        const char *word;
+        enum wr_name_change change;
+    } words[] = {
+        {"-latest", WR_NAME_DATED},    {"@latest", WR_NAME_DATED}, {"@default", WR_NAME_DATED},
+        {"-preview", WR_NAME_DATED},   {"-exp", WR_NAME_DATED},    {"-beta", WR_NAME_DATED},
+        {"-thinking", WR_NAME_TAGGED},
+    };
+    weir_span view = view_name(name);
+    for (size_t i = 0; i < WR_COUNT_OF(words); i++) {
+        weir_span word = wr_span_of(words[i].word);
+        if (wr_span_ends(view, word))
+            return keep_front(name, view.len - word.len, words[i].change);
+    }
+    return false;
+}
+
+/* Whether `view` ends in `shape`, where 9 is any digit and - also stands for @. */
+static bool ends_in_shape(weir_span view, const char *shape)
+{
+    size_t len = strlen(shape);
+    if (view.len <= len)
+        return false;
+    const char *tail = view.ptr + view.len - len;
+    for (size_t i = 0; i < len; i++) {
+        bool fits = shape[i] == '9' ? wr_is_digit(tail[i])
+                                    : tail[i] == shape[i] || (i == 0 && tail[i] == '@');
+        if (!fits)
+            return false;
+    }
+    return true;
+}
+
+static bool drop_date(struct name *name)
+{
+    static const char *const shapes[] = {"-9999-99-99", "-99999999", "-99-99", "-9999"};
+    weir_span view = view_name(name);
+    for (size_t i = 0; i < WR_COUNT_OF(shapes); i++)
+        if (ends_in_shape(view, shapes[i]))
+            return keep_front(name, view.len - strlen(shapes[i]), WR_NAME_DATED);
+    return false;
+}
+
+/* Resellers write "claude-opus-4.5" where the provider has "claude-opus-4-5". */
+static bool respell_version(struct name *name)
+{
+    bool changed = false;
+    if (!wr_span_starts(view_name(name), WR_LIT("claude-")))
+        return false;
+    for (size_t i = name->start + 1; i + 1 < name->end; i++)
+        if (name->text[i] == '.' && wr_is_digit(name->text[i - 1]) &&
+            wr_is_digit(name->text[i + 1])) {
+            name->text[i] = '-';
+            changed = true;
+        }
+    if (changed)
+        name->changes |= WR_NAME_SPELT;
+    return changed;
+}
+
+/* Takes one decoration off. False when there is none left; something always remains. */
+static bool simplify_name(struct name *name)
+{
+    return drop_window(name) || drop_path(name) || drop_vendor(name) || respell_version(name) ||
+           drop_tag(name) || drop_date(name) || drop_word(name);
+}
+
+/* ---- looking up ---- */
 
 static bool find_id_or_alias(const struct wr_models *models, weir_span id,
                              struct wr_model_match *match)
@@ -56,20 +259,20 @@ static const struct wr_family *find_family(const struct wr_models *models, weir_
 struct wr_model_match wr_models_lookup(const struct wr_models *models, weir_span text)
 {
     struct wr_model_match match = {0};
-    struct wr_name whole, name;
+    struct name whole, name;
 
-    wr_name_init(&whole, text);
+    init_name(&whole, text);
     name = whole;
-    bool known = find_id_or_alias(models, wr_name_view(&name), &match);
-    while (!known && wr_name_simplify(&name)) {
-        known = find_id_or_alias(models, wr_name_view(&name), &match);
+    bool known = find_id_or_alias(models, view_name(&name), &match);
+    while (!known && simplify_name(&name)) {
+        known = find_id_or_alias(models, view_name(&name), &match);
         if (known)
             match.rule = WR_RULE_FORM;
     }
     match.changes = known ? name.changes : 0;
     if (!known) {
         const struct wr_family *family =
-            find_family(models, wr_name_view(&whole), wr_name_view(&name), false, &match.pattern);
+            find_family(models, view_name(&whole), view_name(&name), false, &match.pattern);
         match.rule = family ? WR_RULE_FAMILY : WR_RULE_FALLBACK;
         match.model = family ? &family->model : &models->fallback;
     }
@@ -143,10 +346,10 @@ void wr_model_match_describe(const struct wr_model_match *match, struct wr_buf *
  * rest of it is. */
 static uint32_t name_nearness(weir_span wanted, weir_span id)
 {
-    struct wr_name lower_id;
-    wr_name_init(&lower_id, id);
+    struct name lower_id;
+    init_name(&lower_id, id);
     uint32_t distance = wr_near_distance(wanted, id);
-    if (wanted.len >= 3 && wr_span_find(wr_name_view(&lower_id), wanted, 0) != SIZE_MAX)
+    if (wanted.len >= 3 && wr_span_find(view_name(&lower_id), wanted, 0) != SIZE_MAX)
         return distance < 2 ? distance : 2;
     return distance;
 }
@@ -180,12 +383,12 @@ uint32_t wr_models_suggest(const struct wr_models *models, weir_span text,
                            weir_span suggestions[WR_SUGGESTIONS_MAX])
 {
     struct nearest nearest = {.names = suggestions};
-    struct wr_name name;
+    struct name name;
 
-    wr_name_init(&name, text);
-    while (wr_name_simplify(&name))
+    init_name(&name, text);
+    while (simplify_name(&name))
         ;
-    weir_span wanted = wr_name_view(&name);
+    weir_span wanted = view_name(&name);
     uint32_t distance_max = wanted.len < 4 ? 1 : wanted.len < 9 ? 2 : (uint32_t)(wanted.len / 3);
     for (uint32_t i = 0; i < models->models_count; i++)
         offer_suggestion(&nearest, models->models[i].id,
@@ -198,196 +401,11 @@ uint32_t wr_models_suggest(const struct wr_models *models, weir_span text,
 
 uint32_t wr_models_table_window(const struct wr_models *models, weir_span text)
 {
-    struct wr_name name;
+    struct name name;
     weir_span pattern;
 
-    wr_name_init(&name, text);
-    weir_span whole = wr_name_view(&name);
+    init_name(&name, text);
+    weir_span whole = view_name(&name);
     const struct wr_family *family = find_family(models, whole, whole, true, &pattern);
     return family ? family->model.window_tokens : WR_TABLE_WINDOW_TOKENS;
-}
-
-/* ==== names ====
- *
- * Takes one decoration after another off a model's name.
- *
- * wr_name_simplify() tries, in this order: the window in brackets that Claude Code writes, a path,
- * a vendor's prefix, a reseller's spelling, a tag, a date, a word such as -latest. The name is a
- * window [start, end) over a copy in lower case, so taking something off moves one of the two ends.
- *
- * Something always remains: a name that is all decoration ("-latest") stays as it is.
- */
-
-void wr_name_init(struct wr_name *name, weir_span text)
-{
-    text = wr_span_trim(text);
-    if (text.len > sizeof(name->text))
-        text.len = sizeof(name->text);
-    *name = (struct wr_name){.end = text.len};
-    for (size_t i = 0; i < text.len; i++)
-        name->text[i] = wr_lower(text.ptr[i]);
-}
-
-bool wr_name_eq(weir_span a, weir_span b)
-{
-    if (a.len != b.len)
-        return false;
-    for (size_t i = 0; i < a.len; i++)
-        if (wr_lower(a.ptr[i]) != wr_lower(b.ptr[i]))
-            return false;
-    return true;
-}
-
-/* Keeps `len` bytes, if any. */
-static bool keep_front(struct wr_name *name, size_t len, enum wr_name_change change)
-{
-    if (!len)
-        return false;
-    name->end = name->start + len;
-    name->changes |= change;
-    return true;
-}
-
-static bool drop_front(struct wr_name *name, size_t len, enum wr_name_change change)
-{
-    if (name->start + len >= name->end)
-        return false;
-    name->start += len;
-    name->changes |= change;
-    return true;
-}
-
-/* Claude Code writes the window it wants behind the name: "claude-sonnet-4-5[1m]". */
-static bool drop_window(struct wr_name *name)
-{
-    weir_span view = wr_name_view(name);
-    if (view.len < 4 || view.ptr[view.len - 1] != ']')
-        return false;
-    size_t open = view.len - 1;
-    while (open > 0 && view.ptr[open] != '[')
-        open--;
-    weir_span inside = wr_span_cut(view, open + 1, view.len - 1);
-    uint64_t number;
-    if (view.ptr[open] != '[' || inside.len < 2)
-        return false;
-    char unit = inside.ptr[inside.len - 1];
-    uint64_t scale = unit == 'm' ? 1000000 : unit == 'k' ? 1000 : 0;
-    inside.len--;
-    if (!scale || !wr_span_u64(inside, &number) || !number || number > WR_MODEL_TOKENS_MAX / scale)
-        return false;
-    if (!keep_front(name, open, WR_NAME_WINDOW))
-        return false;
-    name->window_tokens = (uint32_t)(number * scale);
-    return true;
-}
-
-static bool drop_path(struct wr_name *name)
-{
-    weir_span view = wr_name_view(name);
-    size_t len = view.len;
-    while (len > 0 && view.ptr[len - 1] != '/')
-        len--;
-    return len && drop_front(name, len, WR_NAME_PREFIXED);
-}
-
-/* Bedrock: "us.anthropic.claude-...". Ids have dots of their own, so only known words go. */
-static bool drop_vendor(struct wr_name *name)
-{
-    static const char *const words[] = {
-        "us.",      "eu.",       "ap.",     "apac.",      "jp.",         "au.",      "ca.",
-        "global.",  "us-gov.",   "amazon.", "anthropic.", "openai.",     "meta.",    "google.",
-        "mistral.", "deepseek.", "qwen.",   "moonshot.",  "moonshotai.", "minimax.", "zai.",
-    };
-    for (size_t i = 0; i < WR_COUNT_OF(words); i++) {
-        weir_span word = wr_span_of(words[i]);
-        if (wr_span_starts(wr_name_view(name), word))
-            return drop_front(name, word.len, WR_NAME_PREFIXED);
-    }
-    return false;
-}
-
-static bool drop_tag(struct wr_name *name)
-{
-    weir_span view = wr_name_view(name);
-    size_t at = view.len;
-    while (at > 0 && view.ptr[at - 1] != ':')
-        at--;
-    if (at)
-        return keep_front(name, at - 1, WR_NAME_TAGGED);
-
-    /* Bedrock's "-v1", once its ":0" is gone. */
-    size_t digits = view.len;
-    while (digits > 0 && wr_is_digit(view.ptr[digits - 1]))
-        digits--;
-    if (digits < view.len && digits > 2 && wr_span_ends(wr_span_cut(view, 0, digits), WR_LIT("-v")))
-        return keep_front(name, digits - 2, WR_NAME_TAGGED);
-    return false;
-}
-
-static bool drop_word(struct wr_name *name)
-{
-    static const struct {
-        const char *word;
-        enum wr_name_change change;
-    } words[] = {
-        {"-latest", WR_NAME_DATED},    {"@latest", WR_NAME_DATED}, {"@default", WR_NAME_DATED},
-        {"-preview", WR_NAME_DATED},   {"-exp", WR_NAME_DATED},    {"-beta", WR_NAME_DATED},
-        {"-thinking", WR_NAME_TAGGED},
-    };
-    weir_span view = wr_name_view(name);
-    for (size_t i = 0; i < WR_COUNT_OF(words); i++) {
-        weir_span word = wr_span_of(words[i].word);
-        if (wr_span_ends(view, word))
-            return keep_front(name, view.len - word.len, words[i].change);
-    }
-    return false;
-}
-
-/* Whether `view` ends in `shape`, where 9 is any digit and - also stands for @. */
-static bool ends_in_shape(weir_span view, const char *shape)
-{
-    size_t len = strlen(shape);
-    if (view.len <= len)
-        return false;
-    const char *tail = view.ptr + view.len - len;
-    for (size_t i = 0; i < len; i++) {
-        bool fits = shape[i] == '9' ? wr_is_digit(tail[i])
-                                    : tail[i] == shape[i] || (i == 0 && tail[i] == '@');
-        if (!fits)
-            return false;
-    }
-    return true;
-}
-
-static bool drop_date(struct wr_name *name)
-{
-    static const char *const shapes[] = {"-9999-99-99", "-99999999", "-99-99", "-9999"};
-    weir_span view = wr_name_view(name);
-    for (size_t i = 0; i < WR_COUNT_OF(shapes); i++)
-        if (ends_in_shape(view, shapes[i]))
-            return keep_front(name, view.len - strlen(shapes[i]), WR_NAME_DATED);
-    return false;
-}
-
-/* Resellers write "claude-opus-4.5" where the provider has "claude-opus-4-5". */
-static bool respell_version(struct wr_name *name)
-{
-    bool changed = false;
-    if (!wr_span_starts(wr_name_view(name), WR_LIT("claude-")))
-        return false;
-    for (size_t i = name->start + 1; i + 1 < name->end; i++)
-        if (name->text[i] == '.' && wr_is_digit(name->text[i - 1]) &&
-            wr_is_digit(name->text[i + 1])) {
-            name->text[i] = '-';
-            changed = true;
-        }
-    if (changed)
-        name->changes |= WR_NAME_SPELT;
-    return changed;
-}
-
-bool wr_name_simplify(struct wr_name *name)
-{
-    return drop_window(name) || drop_path(name) || drop_vendor(name) || respell_version(name) ||
-           drop_tag(name) || drop_date(name) || drop_word(name);
 }

@@ -24,11 +24,6 @@ static const char *const pin_names[] = {
 #undef X
 };
 
-const char *wr_order_name(enum wr_order_kind kind)
-{
-    return order_names[kind];
-}
-
 const char *wr_pin_name(enum wr_pin_kind kind)
 {
     return pin_names[kind];

@@ -58,7 +58,6 @@ enum wr_pin_kind {
 #define WR_WORD_PATH  "-path:"
 #define WR_WORD_BLIND "blind:"
 
-const char *wr_order_name(enum wr_order_kind kind);
 const char *wr_pin_name(enum wr_pin_kind kind);
 
 struct wr_order {

@@ -74,7 +74,8 @@ static struct wr_piece space_piece(const uint8_t *at, const uint8_t *end,
     return (struct wr_piece){run->last, run->end};
 }
 
-struct wr_piece wr_pretoken_space(const uint8_t *at, const uint8_t *end)
+/* \s*[\r\n]+|\s+(?!\S)|\s+ at white space. */
+static struct wr_piece spaces(const uint8_t *at, const uint8_t *end)
 {
     struct space_run run = scan_space(at, end);
     if (run.newline_end)
@@ -82,13 +83,15 @@ struct wr_piece wr_pretoken_space(const uint8_t *at, const uint8_t *end)
     return space_piece(at, end, &run);
 }
 
-struct wr_piece wr_pretoken_space_any(const uint8_t *at, const uint8_t *end)
+/* \s+(?!\S)|\s+ at white space. */
+static struct wr_piece any_spaces(const uint8_t *at, const uint8_t *end)
 {
     struct space_run run = scan_space(at, end);
     return space_piece(at, end, &run);
 }
 
-struct wr_piece wr_pretoken_number(const uint8_t *at, const uint8_t *end, int digits_max)
+/* \p{N}{1,digits_max} at a number. */
+static struct wr_piece number(const uint8_t *at, const uint8_t *end, int digits_max)
 {
     for (int digits = 0; digits < digits_max && at < end; digits++) {
         struct wr_char c = wr_char_at(at, end);
@@ -99,7 +102,8 @@ struct wr_piece wr_pretoken_number(const uint8_t *at, const uint8_t *end, int di
     return (struct wr_piece){at, at};
 }
 
-const uint8_t *wr_pretoken_contraction(const uint8_t *at, const uint8_t *end)
+/* The end of (?i:'s|'t|'re|'ve|'m|'ll|'d) at `at`, or `at` where there is none. */
+static const uint8_t *contraction(const uint8_t *at, const uint8_t *end)
 {
     size_t left = (size_t)(end - at);
     if (left < 2 || at[0] != '\'')
@@ -139,7 +143,7 @@ enum { NOT_SYMBOL = WR_CLASS_SPACE | WR_CLASS_LETTER | WR_CLASS_NUMBER };
 
 static const uint8_t *lower_contraction(const uint8_t *at, const uint8_t *end)
 {
-    const uint8_t *past = wr_pretoken_contraction(at, end);
+    const uint8_t *past = contraction(at, end);
     for (const uint8_t *byte = at + 1; byte < past; byte++)
         if (*byte < 'a' || *byte > 'z')
             return at;
@@ -177,7 +181,7 @@ struct wr_piece wr_pretoken_gpt2(const uint8_t *at, const uint8_t *end)
         if (!(next & WR_CLASS_SPACE))
             return run(at + 1, end, kind_of(next));
     }
-    return wr_pretoken_space_any(at, end);
+    return any_spaces(at, end);
 }
 
 /* ==== pretoken cl100k ====
@@ -226,10 +230,10 @@ static inline struct wr_piece scan(const uint8_t *at, const uint8_t *end, int di
     if (first.bits & WR_CLASS_LETTER)
         return letters(at, end);
     if (first.bits & WR_CLASS_NUMBER)
-        return wr_pretoken_number(at, end, digits_max);
+        return number(at, end, digits_max);
     if (first.bits & WR_CLASS_NEWLINE)
-        return wr_pretoken_space(at, end);
-    const uint8_t *contraction_end = wr_pretoken_contraction(at, end);
+        return spaces(at, end);
+    const uint8_t *contraction_end = contraction(at, end);
     if (contraction_end != at)
         return (struct wr_piece){contraction_end, contraction_end};
 
@@ -241,7 +245,7 @@ static inline struct wr_piece scan(const uint8_t *at, const uint8_t *end, int di
         return symbols(at, end, false);
     if (*at == ' ' && !(bits & NOT_SYMBOL))
         return symbols(next, end, false);
-    return wr_pretoken_space(at, end);
+    return spaces(at, end);
 }
 
 struct wr_piece wr_pretoken_cl100k(const uint8_t *at, const uint8_t *end)
@@ -314,7 +318,7 @@ static struct wr_piece word_end(const uint8_t *at, const uint8_t *end)
 static struct wr_piece word(const uint8_t *at, const uint8_t *end)
 {
     struct wr_piece piece = word_end(at, end);
-    piece.end = wr_pretoken_contraction(piece.end, end);
+    piece.end = contraction(piece.end, end);
     if (piece.seen < piece.end)
         piece.seen = piece.end;
     return piece;
@@ -327,9 +331,9 @@ struct wr_piece wr_pretoken_o200k(const uint8_t *at, const uint8_t *end)
     if (first.bits & WORD)
         return word(at, end);
     if (first.bits & WR_CLASS_NUMBER)
-        return wr_pretoken_number(at, end, DIGITS_MAX);
+        return number(at, end, DIGITS_MAX);
     if (first.bits & WR_CLASS_NEWLINE)
-        return wr_pretoken_space(at, end);
+        return spaces(at, end);
 
     const uint8_t *next = at + first.bytes;
     unsigned bits = next < end ? wr_char_at(next, end).bits : WR_CLASS_SPACE;
@@ -339,7 +343,7 @@ struct wr_piece wr_pretoken_o200k(const uint8_t *at, const uint8_t *end)
         return symbols(at, end, true);
     if (*at == ' ' && !bits)
         return symbols(next, end, true);
-    return wr_pretoken_space(at, end);
+    return spaces(at, end);
 }
 
 /* ==== unicode class ==== */

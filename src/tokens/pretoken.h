@@ -34,20 +34,6 @@ static inline bool wr_piece_is_open(struct wr_piece piece, const uint8_t *end)
     return end - piece.seen < WR_PRETOKEN_AHEAD_BYTES;
 }
 
-/* The parts that the scanners share. */
-
-/* \s*[\r\n]+|\s+(?!\S)|\s+ at white space. */
-struct wr_piece wr_pretoken_space(const uint8_t *at, const uint8_t *end);
-
-/* \s+(?!\S)|\s+ at white space. */
-struct wr_piece wr_pretoken_space_any(const uint8_t *at, const uint8_t *end);
-
-/* \p{N}{1,digits_max} at a number. */
-struct wr_piece wr_pretoken_number(const uint8_t *at, const uint8_t *end, int digits_max);
-
-/* The end of (?i:'s|'t|'re|'ve|'m|'ll|'d) at `at`, or `at` where there is none. */
-const uint8_t *wr_pretoken_contraction(const uint8_t *at, const uint8_t *end);
-
 /* ---- unicode class ----
  *
  * What a pre-tokenizer asks of the character at a place in UTF-8 text.

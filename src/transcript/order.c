@@ -352,7 +352,7 @@ static bool is_escape(weir_span text, size_t at)
 /* What a lossless transform would take: terminal control bytes, trailing space, runs of blank
  * lines. The text is looked at as it stands in the body, where these are escapes; an escaped
  * backslash before an `r` or a `b` is a path or a pattern, not one of them. */
-bool wr_order_has_slack(weir_span text)
+static bool has_slack(weir_span text)
 {
     size_t at = 0, lines = 0, after_line = SIZE_MAX;
     const char *found;
@@ -378,7 +378,7 @@ static bool has_lossless_slack(const struct wr_transcript *t, const struct wr_se
     if (s->is_slack_known)
         return s->has_slack;
     for (uint32_t p = 0; p < s->parts_count; p++)
-        if (wr_order_has_slack(wr_json_inner(t->doc, s->parts[p])))
+        if (has_slack(wr_json_inner(t->doc, s->parts[p])))
             return true;
     return false;
 }
@@ -525,7 +525,7 @@ static weir_status make_entry(struct wr_transcript *t, const struct wr_segment *
         return status;
     const struct wr_segment *result = &t->segments[call->pair];
     if (result->parts_count)
-        entry->has_slack = wr_order_has_slack(wr_json_inner(t->doc, result->parts[0]));
+        entry->has_slack = has_slack(wr_json_inner(t->doc, result->parts[0]));
     return read_result_handles(t, &entry->handles, result);
 }
 

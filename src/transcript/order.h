@@ -16,9 +16,6 @@ void wr_order_groups(struct wr_transcript *transcript);
 /* Fills `handles`, and from them `is_stale` and `is_superseded`. */
 WEIR_MUST_USE weir_status wr_order_handles(struct wr_transcript *transcript);
 
-/* Whether a lossless transform would shorten text as it stands in the body. */
-bool wr_order_has_slack(weir_span inner);
-
 /* Gives every segment its class and the reason for it. */
 WEIR_MUST_USE weir_status wr_order_classify(struct wr_transcript *transcript);
 

@@ -104,7 +104,7 @@ bool wr_shell_next_arg(struct wr_shell_args *args, struct wr_shell_arg *arg)
 
 /* --- building a plan --- */
 
-weir_span wr_shell_last_name(weir_span path)
+static weir_span last_name(weir_span path)
 {
     while (path.len > 1 && path.ptr[path.len - 1] == '/')
         path.len--;
@@ -370,7 +370,7 @@ static weir_status name_in_directory(struct wr_shell_plan *plan, struct wr_arena
 {
     for (size_t i = 0; i < plan->files_count; i++) {
         struct wr_shell_token *file = &plan->files[i];
-        file->text = wr_path_join(arena, dir.text, wr_shell_last_name(file->text));
+        file->text = wr_path_join(arena, dir.text, last_name(file->text));
         if (!file->text.ptr)
             return wr_arena_status(arena);
         file->literal &= dir.literal;
@@ -697,7 +697,7 @@ static weir_span program_name(const struct wr_shell_token *word)
     weir_span text = word->text;
     if (text.len > 1 && text.ptr[0] == '\\')
         text = wr_span_from(text, 1);
-    return text.len && text.ptr[0] == '/' ? wr_shell_last_name(text) : text;
+    return text.len && text.ptr[0] == '/' ? last_name(text) : text;
 }
 
 /* The place of the first word behind a wrapper and its options; 0 where it wraps nothing. */

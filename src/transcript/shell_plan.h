@@ -82,9 +82,6 @@ static inline bool wr_shell_is(const struct wr_shell_arg *arg, const char *optio
     return wr_is_any_of(arg->letter ? (weir_span){&arg->letter, 1} : arg->name, options);
 }
 
-/* The last name of a path. */
-weir_span wr_shell_last_name(weir_span path);
-
 void wr_shell_plan_file(struct wr_shell_plan *plan, struct wr_shell_token file);
 void wr_shell_plan_range(struct wr_shell_plan *plan, int64_t start, int64_t end);
 
