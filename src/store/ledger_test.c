@@ -223,6 +223,13 @@ static void all_rows_are_kept_or_none(void **state)
     rows[1].tenant = (weir_span){"a\0b", 3};
     assert_int_equal(wr_ledger_add(f->ledger, rows, 2, NULL), WEIR_LIMIT);
     assert_rows(f, (struct wr_ledger_filter){0}, "");
+    /* A name has WR_STORE_NAME_BYTES_MAX bytes at most. */
+    memset(line, 'n', WR_LEDGER_LINE_BYTES_MAX);
+    rows[1].tenant = rows[0].tenant;
+    rows[1].agent = (weir_span){line, WR_STORE_NAME_BYTES_MAX + 1};
+    assert_int_equal(wr_ledger_add(f->ledger, rows, 2, NULL), WEIR_LIMIT);
+    rows[1].agent.len--;
+    assert_int_equal(wr_ledger_add(f->ledger, rows, 2, NULL), WEIR_OK);
     free(line);
 }
 

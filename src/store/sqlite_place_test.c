@@ -345,6 +345,7 @@ static void what_comes_back_is_what_it_was(void **state)
     struct wr_test_dir dir = wr_test_dir_new();
     struct weir_store_options options = {.must_exist = true};
     struct weir_store *writer = open_store(dir.path), *reader;
+    struct weir_pin pin = {.model = WR_LIT("m")};
     char away[2 * WR_TEST_PATH_BYTES];
     (void)state;
 
@@ -353,6 +354,8 @@ static void what_comes_back_is_what_it_was(void **state)
     move_directory(dir.path);
     assert_false(has_text(reader, 0));
     assert_int_equal(weir_store_trouble(reader), WEIR_TROUBLE_MISSING);
+    /* That there is no store is no answer about what is in it. */
+    assert_int_equal(weir_store_pin(reader, WR_LIT("local"), WR_LIT("s"), &pin, NULL), WEIR_IO);
     say_path(away, dir.path, ".away");
     assert_int_equal(rename(away, dir.path), 0);
     assert_true(has_text(reader, 0));
