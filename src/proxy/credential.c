@@ -125,14 +125,17 @@ static bool is_host_of(weir_span host, const char *name)
     return host.len > bytes && !strncasecmp(host.ptr + host.len - bytes, name, bytes);
 }
 
-static bool is_at_cloud(const struct wr_upstream *upstream, const struct wr_cloud *cloud)
+/* Empty: its address has none. It is read once for all clouds: every request asks for its cloud. */
+static weir_span host_of(const struct wr_upstream *upstream)
 {
     struct wr_host host;
+    return wr_host_of_url(wr_span_of(upstream->base_url), &host) ? host.name : WR_LIT("");
+}
 
-    if (!wr_host_of_url(wr_span_of(upstream->base_url), &host))
-        return false;
-    for (size_t i = 0; i < WR_COUNT_OF(cloud->hosts); i++)
-        if (cloud->hosts[i] && is_host_of(host.name, cloud->hosts[i]))
+static bool is_at_cloud(weir_span host, const struct wr_cloud *cloud)
+{
+    for (size_t i = 0; i < WR_COUNT_OF(cloud->hosts) && host.len; i++)
+        if (cloud->hosts[i] && is_host_of(host, cloud->hosts[i]))
             return true;
     return false;
 }
@@ -145,9 +148,10 @@ static const struct wr_cloud *get_cloud(const char *name)
 const struct wr_cloud *wr_credential_cloud_at(const struct wr_upstream *upstream)
 {
     const struct wr_cloud *cloud;
+    weir_span host = host_of(upstream);
 
     for (size_t i = 0; (cloud = wr_cloud_at(i)); i++)
-        if (is_at_cloud(upstream, cloud))
+        if (is_at_cloud(host, cloud))
             return cloud;
     return NULL;
 }
@@ -167,8 +171,10 @@ const char *wr_credential_provider(const struct wr_upstream *upstream, const str
 
 static bool is_for(const struct wr_credential_shape *shape, const struct wr_upstream *upstream)
 {
+    weir_span host = host_of(upstream);
+
     for (size_t i = 0; i < WR_COUNT_OF(shape->clouds); i++)
-        if (shape->clouds[i] && is_at_cloud(upstream, get_cloud(shape->clouds[i])))
+        if (shape->clouds[i] && is_at_cloud(host, get_cloud(shape->clouds[i])))
             return true;
     return false;
 }
@@ -196,7 +202,7 @@ const struct wr_upstream *wr_credential_upstream(const char *name, const struct 
     const struct wr_upstream *named = wr_config_find(config, wr_span_of(name));
 
     for (size_t i = 0; i < config->upstreams_count && !named; i++)
-        if (is_at_cloud(&config->upstreams[i], get_cloud(name)))
+        if (is_at_cloud(host_of(&config->upstreams[i]), get_cloud(name)))
             named = &config->upstreams[i];
     return named;
 }
