@@ -464,7 +464,7 @@ static void keep_finish(struct wr_leg *leg, const char *word)
     (void)snprintf(leg->finish, sizeof(leg->finish), "%s", word);
 }
 
-void wr_leg_read_facts(struct wr_join *j, struct wr_leg *leg, struct wr_reply *reply)
+static void read_facts(struct wr_join *j, struct wr_leg *leg, struct wr_reply *reply)
 {
     leg->id = wr_join_keep(j, wr_buf_view(&reply->id));
     leg->usage = reply->usage;
@@ -477,6 +477,24 @@ void wr_leg_read_facts(struct wr_join *j, struct wr_leg *leg, struct wr_reply *r
     wr_join_fail_with(j, status == WEIR_NOMEM || status == WEIR_LIMIT ? status : WEIR_OK);
     if (status)
         leg->is_finished = false;
+}
+
+void wr_leg_read_answer(struct wr_join *j, struct wr_leg *leg, struct wr_arena *arena,
+                        struct wr_reply *reply)
+{
+    weir_status status = WEIR_OK;
+
+    wr_arena_init(arena, WR_ARENA_BYTES_MAX);
+    wr_answer_init(reply,
+                   &(struct wr_answer_options){.api = j->api, .arena = arena, .keeps_all = true});
+    if (leg->bytes.len)
+        status = wr_answer_whole(reply, leg->bytes, NULL);
+    else
+        wr_answer_feed(reply, wr_buf_view(&j->bytes));
+    if (status == WEIR_NOMEM)
+        wr_join_fail_with(j, status);
+    read_facts(j, leg, reply);
+    leg->is_finished &= !status;
 }
 
 static bool is_json(struct wr_join *j, weir_span text)
@@ -707,19 +725,24 @@ void wr_join_finish(struct wr_join *j, struct wr_buf *out)
 
 void wr_join_fail(struct wr_join *j, const char *message, struct wr_buf *out)
 {
+    const struct wr_joiner *joiner = j->api->joiner;
     struct wr_json_writer writer;
 
     bool is_whole = j->form == WR_JOIN_FORM_WHOLE || j->legs[0].bytes.len;
+    /* Its head says that events come. */
+    bool is_event = j->has_shown || (j->is_stream && !is_whole);
 
     j->out = out;
-    if (j->has_shown || (j->is_stream && !is_whole)) { /* its head says that events come */
-        j->api->joiner->write_error(j, message, out);
+    if (is_event && joiner->write_error) {
+        joiner->write_error(j, message, out);
         return;
     }
+    wr_buf_text(out, is_event ? joiner->error_front : "");
     wr_json_write_init(&writer, out);
     wr_json_write_object(&writer);
     j->api->write_error(&writer, message);
     wr_json_write_object_end(&writer);
+    wr_buf_text(out, is_event ? joiner->error_back : "");
 }
 
 void wr_join_ping(const struct wr_join *j, struct wr_buf *out)

@@ -114,7 +114,9 @@ struct wr_joiner {
     void (*write_elements)(const struct wr_leg *leg, struct wr_buf *out);
     void (*write_result)(struct wr_json_writer *writer, const struct wr_own_call *call,
                          weir_span text, bool is_error);
-    /* An error as an event. */
+    /* An error as an event: what stands around the object that the API says it with; or, where
+     * that is not all of it, a function. */
+    const char *error_front, *error_back;
     void (*write_error)(struct wr_join *join, const char *message, struct wr_buf *out);
     const char *ping;
     const char *const *call_words; /* why an answer ended whose calls are whole; NULL at the end */
@@ -202,11 +204,16 @@ void wr_join_remove_own(struct wr_splice *splice, const struct wr_json *doc, wr_
 typedef void wr_leg_block_fn(struct wr_join *join, struct wr_buf *out, const struct wr_part *part);
 void wr_leg_read_blocks(struct wr_join *join, struct wr_leg *leg, wr_leg_block_fn *write_block);
 void wr_leg_write_blocks(const struct wr_leg *leg, struct wr_buf *out);
+/* The parts that go back, and what the calls were answered with; commas between them. */
+void wr_leg_write_parts(const struct wr_leg *leg, struct wr_buf *out);
+void wr_leg_write_results(const struct wr_leg *leg, struct wr_buf *out);
 /* What a call is called with, where that is an object: the API takes nothing else. Borrowed from
  * the part. */
 weir_span wr_leg_input(struct wr_join *join, const struct wr_part *part);
 
-/* What reads a leg with answer.h: fills in all but the parts. */
-void wr_leg_read_facts(struct wr_join *join, struct wr_leg *leg, struct wr_reply *reply);
+/* Reads a leg with answer.h and fills in all but the parts, which are then in `reply`. Both are the
+ * caller's to release. */
+void wr_leg_read_answer(struct wr_join *join, struct wr_leg *leg, struct wr_arena *arena,
+                        struct wr_reply *reply);
 
 #endif

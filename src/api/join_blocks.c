@@ -56,19 +56,8 @@ void wr_leg_read_blocks(struct wr_join *j, struct wr_leg *leg, wr_leg_block_fn *
 {
     struct wr_arena arena;
     struct wr_reply reply;
-    weir_status status = WEIR_OK;
 
-    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
-    wr_answer_init(&reply,
-                   &(struct wr_answer_options){.api = j->api, .arena = &arena, .keeps_all = true});
-    if (leg->bytes.len)
-        status = wr_answer_whole(&reply, leg->bytes, NULL);
-    else
-        wr_answer_feed(&reply, wr_buf_view(&j->bytes));
-    if (status == WEIR_NOMEM)
-        wr_join_fail_with(j, status);
-    wr_leg_read_facts(j, leg, &reply);
-    leg->is_finished &= !status;
+    wr_leg_read_answer(j, leg, &arena, &reply);
     bool is_whole = leg->bytes.len > 0 && reply.items_count == reply.parts_count;
     for (size_t i = 0; i < reply.parts_count && !j->is_broken; i++)
         add_block(j, leg, &reply.parts[i], is_whole ? reply.items[i] : (weir_span){NULL, 0},
@@ -77,11 +66,10 @@ void wr_leg_read_blocks(struct wr_join *j, struct wr_leg *leg, wr_leg_block_fn *
     wr_arena_release(&arena);
 }
 
-void wr_leg_write_blocks(const struct wr_leg *leg, struct wr_buf *out)
+void wr_leg_write_parts(const struct wr_leg *leg, struct wr_buf *out)
 {
     const char *comma = "";
 
-    wr_buf_text(out, "{\"role\":\"assistant\",\"content\":[");
     for (size_t i = 0; i < leg->parts_count; i++) {
         if (leg->parts[i].is_dropped)
             continue;
@@ -89,10 +77,21 @@ void wr_leg_write_blocks(const struct wr_leg *leg, struct wr_buf *out)
         wr_buf_append(out, leg->parts[i].json);
         comma = ",";
     }
-    wr_buf_text(out, "]},{\"role\":\"user\",\"content\":[");
+}
+
+void wr_leg_write_results(const struct wr_leg *leg, struct wr_buf *out)
+{
     for (size_t i = 0; i < leg->calls_count; i++) {
         wr_buf_text(out, i ? "," : "");
         wr_buf_append(out, leg->results[i]);
     }
+}
+
+void wr_leg_write_blocks(const struct wr_leg *leg, struct wr_buf *out)
+{
+    wr_buf_text(out, "{\"role\":\"assistant\",\"content\":[");
+    wr_leg_write_parts(leg, out);
+    wr_buf_text(out, "]},{\"role\":\"user\",\"content\":[");
+    wr_leg_write_results(leg, out);
     wr_buf_text(out, "]}");
 }

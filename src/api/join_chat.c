@@ -357,18 +357,6 @@ static void write_result(struct wr_json_writer *w, const struct wr_own_call *cal
     wr_json_write_object_end(w);
 }
 
-static void write_error(struct wr_join *j, const char *message, struct wr_buf *out)
-{
-    struct wr_json_writer writer;
-
-    wr_buf_text(out, "data: ");
-    wr_json_write_init(&writer, out);
-    wr_json_write_object(&writer);
-    j->api->write_error(&writer, message);
-    wr_json_write_object_end(&writer);
-    wr_buf_text(out, "\n\n");
-}
-
 /* ---- the table ---- */
 
 /* Servers that mean a call say `stop` too. */
@@ -380,7 +368,8 @@ const struct wr_joiner wr_joiner_chat = {
     .edit_whole = wr_chat_edit_whole,
     .write_elements = wr_chat_write_elements,
     .write_result = write_result,
-    .write_error = write_error,
+    .error_front = "data: ",
+    .error_back = "\n\n",
     .ping = ": ping\n\n",
     .call_words = call_words,
     .may_join = wr_own_chat_may_join,

@@ -387,25 +387,17 @@ void wr_chat_read_leg(struct wr_join *j, struct wr_leg *leg)
     struct wr_reply reply;
     struct message message;
     struct wr_sse sse;
-    weir_status status = WEIR_OK;
 
-    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
-    wr_answer_init(&reply,
-                   &(struct wr_answer_options){.api = j->api, .arena = &arena, .keeps_all = true});
     init_message(&message, j, leg->bytes.len > 0 || j->api->streams_lines); /* calls come whole */
     wr_sse_init(&sse, WR_AGENT_ANSWER_BYTES_MAX, on_delta, &message);
     sse.is_lines = j->api->streams_lines;
-    if (leg->bytes.len) {
-        status = wr_answer_whole(&reply, leg->bytes, NULL);
+    if (leg->bytes.len)
         merge_whole(&message, leg->bytes);
-    } else {
-        wr_answer_feed(&reply, wr_buf_view(&j->bytes));
+    else
         wr_sse_feed(&sse, wr_buf_view(&j->bytes));
-    }
-    if (status == WEIR_NOMEM || wr_arena_status(&message.arena) == WEIR_NOMEM)
+    if (wr_arena_status(&message.arena) == WEIR_NOMEM)
         wr_join_fail_with(j, WEIR_NOMEM);
-    wr_leg_read_facts(j, leg, &reply);
-    leg->is_finished &= !status;
+    wr_leg_read_answer(j, leg, &arena, &reply);
     add_parts(&message, leg);
     wr_sse_release(&sse);
     release_message(&message);

@@ -310,20 +310,9 @@ static void read_leg(struct wr_join *j, struct wr_leg *leg)
 {
     struct wr_arena arena;
     struct wr_reply reply;
-    weir_status status = WEIR_OK;
 
     note_envelope(j, leg->bytes);
-    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
-    wr_answer_init(&reply,
-                   &(struct wr_answer_options){.api = j->api, .arena = &arena, .keeps_all = true});
-    if (leg->bytes.len)
-        status = wr_answer_whole(&reply, leg->bytes, NULL);
-    else
-        wr_answer_feed(&reply, wr_buf_view(&j->bytes));
-    if (status == WEIR_NOMEM)
-        wr_join_fail_with(j, status);
-    wr_leg_read_facts(j, leg, &reply);
-    leg->is_finished &= !status;
+    wr_leg_read_answer(j, leg, &arena, &reply);
     leg->has_error |= j->has_error;
     bool is_whole = leg->bytes.len > 0 && reply.items_count == reply.parts_count;
     for (size_t i = 0; i < reply.parts_count && !j->is_broken; i++)
@@ -460,21 +449,10 @@ static void edit_whole(struct wr_join *j, struct wr_splice *splice, const struct
 
 static void write_elements(const struct wr_leg *leg, struct wr_buf *out)
 {
-    const char *comma = "";
-
     wr_buf_text(out, "{\"role\":\"model\",\"parts\":[");
-    for (size_t i = 0; i < leg->parts_count; i++) {
-        if (leg->parts[i].is_dropped)
-            continue;
-        wr_buf_text(out, comma);
-        wr_buf_append(out, leg->parts[i].json);
-        comma = ",";
-    }
+    wr_leg_write_parts(leg, out);
     wr_buf_text(out, "]},{\"role\":\"user\",\"parts\":[");
-    for (size_t i = 0; i < leg->calls_count; i++) {
-        wr_buf_text(out, i ? "," : "");
-        wr_buf_append(out, leg->results[i]);
-    }
+    wr_leg_write_results(leg, out);
     wr_buf_text(out, "]}");
 }
 
@@ -495,18 +473,6 @@ static void write_result(struct wr_json_writer *w, const struct wr_own_call *cal
     wr_json_write_object_end(w);
 }
 
-static void write_error(struct wr_join *j, const char *message, struct wr_buf *out)
-{
-    struct wr_json_writer writer;
-
-    wr_buf_text(out, "data: ");
-    wr_json_write_init(&writer, out);
-    wr_json_write_object(&writer);
-    j->api->write_error(&writer, message);
-    wr_json_write_object_end(&writer);
-    wr_buf_text(out, "\n\n");
-}
-
 /* ---- the table ---- */
 
 static const char *const call_words[] = {"STOP", NULL};
@@ -517,7 +483,8 @@ const struct wr_joiner wr_joiner_gemini = {
     .edit_whole = edit_whole,
     .write_elements = write_elements,
     .write_result = write_result,
-    .write_error = write_error,
+    .error_front = "data: ",
+    .error_back = "\n\n",
     .ping = ": ping\n\n",
     .call_words = call_words,
     .may_join = wr_own_gemini_may_join,

@@ -223,18 +223,6 @@ static void write_result(struct wr_json_writer *w, const struct wr_own_call *cal
     wr_json_write_object_end(w);
 }
 
-static void write_error(struct wr_join *j, const char *message, struct wr_buf *out)
-{
-    struct wr_json_writer writer;
-
-    wr_buf_text(out, "event: error\ndata: ");
-    wr_json_write_init(&writer, out);
-    wr_json_write_object(&writer);
-    j->api->write_error(&writer, message);
-    wr_json_write_object_end(&writer);
-    wr_buf_text(out, "\n\n");
-}
-
 /* ---- requests ---- */
 
 /* History that the provider holds cannot be gone back to for a second leg. */
@@ -267,7 +255,8 @@ const struct wr_joiner wr_joiner_messages = {
     .edit_whole = edit_whole,
     .write_elements = wr_leg_write_blocks,
     .write_result = write_result,
-    .write_error = write_error,
+    .error_front = "event: error\ndata: ",
+    .error_back = "\n\n",
     .ping = "event: ping\ndata: {\"type\": \"ping\"}\n\n",
     .call_words = call_words,
     .may_join = may_join,

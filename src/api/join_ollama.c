@@ -135,17 +135,6 @@ static void write_result(struct wr_json_writer *w, const struct wr_own_call *cal
     wr_json_write_object_end(w);
 }
 
-static void write_error(struct wr_join *j, const char *message, struct wr_buf *out)
-{
-    struct wr_json_writer writer;
-
-    wr_json_write_init(&writer, out);
-    wr_json_write_object(&writer);
-    j->api->write_error(&writer, message);
-    wr_json_write_object_end(&writer);
-    wr_buf_byte(out, '\n');
-}
-
 /* ---- requests ---- */
 
 static bool may_join(const struct wr_json *doc)
@@ -173,7 +162,8 @@ const struct wr_joiner wr_joiner_ollama = {
     .edit_whole = wr_chat_edit_whole,
     .write_elements = wr_chat_write_elements,
     .write_result = write_result,
-    .write_error = write_error,
+    .error_front = "",
+    .error_back = "\n",
     .ping = "",
     .call_words = call_words,
     .may_join = may_join,

@@ -235,20 +235,9 @@ static void read_leg(struct wr_join *j, struct wr_leg *leg)
 {
     struct wr_arena arena;
     struct wr_reply reply;
-    weir_status status = WEIR_OK;
 
-    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
-    wr_answer_init(&reply,
-                   &(struct wr_answer_options){.api = j->api, .arena = &arena, .keeps_all = true});
-    if (leg->bytes.len)
-        status = wr_answer_whole(&reply, leg->bytes, NULL);
-    else
-        wr_answer_feed(&reply, wr_buf_view(&j->bytes));
-    if (status == WEIR_NOMEM)
-        wr_join_fail_with(j, status);
+    wr_leg_read_answer(j, leg, &arena, &reply);
     leg->lists_items |= leg->bytes.len > 0;
-    wr_leg_read_facts(j, leg, &reply);
-    leg->is_finished &= !status;
     for (size_t i = 0; i < reply.parts_count && !j->is_broken; i++)
         add_item(j, leg, wr_buf_view(&reply.parts[i].raw));
     wr_answer_release(&reply);
@@ -262,12 +251,7 @@ static void edit_whole(struct wr_join *j, struct wr_splice *splice, const struct
 
 static void write_elements(const struct wr_leg *leg, struct wr_buf *out)
 {
-    for (size_t i = 0, written = 0; i < leg->parts_count; i++) {
-        if (leg->parts[i].is_dropped)
-            continue;
-        wr_buf_text(out, written++ ? "," : "");
-        wr_buf_append(out, leg->parts[i].json);
-    }
+    wr_leg_write_parts(leg, out);
     for (size_t i = 0; i < leg->calls_count; i++) {
         wr_buf_byte(out, ',');
         wr_buf_append(out, leg->results[i]);
