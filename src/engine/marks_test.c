@@ -454,6 +454,32 @@ static void others_keep_what_is_held_for_them(void **state)
     close_world(w);
 }
 
+/* Another node has sent three turns meanwhile: its forms hold for those. What is held of later
+ * turns, and for others, stays. */
+static void what_was_sent_since_is_held_no_more(void **state)
+{
+    struct world *w = open_world();
+    struct asked other = {.turns = 5, .tenant = WR_LIT("other")};
+    (void)state;
+
+    for (uint32_t turns = 2; turns <= 4; turns += 2) {
+        struct wr_marks marks = read_turns(w, turns);
+        wr_marks_hold(w->held, TENANT, &marks);
+        wr_marks_hold(w->held, WR_LIT("other"), &marks);
+    }
+    struct wr_marks sent = read_turns(w, 3);
+    assert_int_equal(add_sent(&sent, NOW_MS, (wr_hash128){1, 1}), WEIR_OK);
+    commit(w, &sent);
+    for (int i = 0; i < 2; i++) { /* the second finds what the first has left */
+        struct wr_marks marks = read_turns(w, 5);
+        assert_false(marks.turns[1].is_whole);
+        assert_true(marks.turns[3].is_whole);
+        marks = read_marks(w, &other);
+        assert_true(marks.turns[1].is_whole && marks.turns[3].is_whole);
+    }
+    close_world(w);
+}
+
 static void the_oldest_is_forgotten_where_too_many_wait(void **state)
 {
     struct world *w = open_world();
@@ -489,6 +515,7 @@ int main(void)
         cmocka_unit_test(marks_of_older_stores_are_those_of_a_session_without_a_name),
         cmocka_unit_test(what_is_held_is_whole_until_it_is_written_and_after),
         cmocka_unit_test(others_keep_what_is_held_for_them),
+        cmocka_unit_test(what_was_sent_since_is_held_no_more),
         cmocka_unit_test(the_oldest_is_forgotten_where_too_many_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
