@@ -35,7 +35,7 @@ struct wr_traffic_index {
     uint64_t rows_count; /* of all tenants, at the last look */
     uint64_t read_count; /* of ours */
     uint64_t looked_us;  /* when that was; 0: never */
-    uint64_t stop_us;    /* of the refresh under way */
+    uint64_t stop_us;    /* of the refresh under way; 0: no row has come yet */
     bool is_whole;
 };
 
@@ -226,7 +226,9 @@ static weir_status read_row(void *user, const struct wr_ledger_row *row)
     struct wr_traffic_index *index = user;
     struct wr_record record;
 
-    if (wr_clock_steady_us() > index->stop_us)
+    if (!index->stop_us)
+        index->stop_us = wr_clock_steady_us() + (uint64_t)WR_TRAFFIC_READ_MS * 1000;
+    else if (wr_clock_steady_us() > index->stop_us)
         return WEIR_LIMIT; /* the rest when it is asked next */
     weir_status status = wr_row_parse(row->line, &index->report.row, &record);
     if (status && status != WEIR_SYNTAX)
@@ -276,7 +278,7 @@ weir_status wr_traffic_index_refresh(struct wr_traffic_index *index, struct wr_l
     if (status)
         return status;
     struct wr_ledger_filter filter = {.tenant = index->tenant, .after_id = index->last_id};
-    index->stop_us = wr_clock_steady_us() + (uint64_t)WR_TRAFFIC_READ_MS * 1000;
+    index->stop_us = 0; /* what the store takes to find the first is no reason to read none */
     status = wr_ledger_each(ledger, &filter, read_row, index, err);
     index->is_whole = !status;
     return status == WEIR_LIMIT ? WEIR_OK : status;

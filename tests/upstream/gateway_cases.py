@@ -465,9 +465,24 @@ def case_isolation(folder):
     wait_until_settled(load)
     load.judge_budgets(ok)
     load.judge_doors(ok, list(load.users)[:3])
+    case_slow_database(load, 'user03')
     load.end()
     upstream.stop()
     database.do('remove')
+
+
+def case_slow_database(load, name):
+    """However long the database takes to find the first row, an answer brings some."""
+    lock = subprocess.Popen(['psql', '-qAtX', '-d', load.database.url, '-c', 'BEGIN', '-c',
+                             'LOCK TABLE weir.tenant IN ACCESS EXCLUSIVE MODE', '-c',
+                             'SELECT pg_sleep(1)', '-c', 'COMMIT'], stdout=subprocess.DEVNULL)
+    ok('the database is made to wait', wait_for(lambda: load.database.ask(
+        "SELECT count(*) FROM pg_locks WHERE relation = 'weir.tenant'::regclass"
+        " AND mode = 'AccessExclusiveLock' AND granted") == '1'))
+    seen = json.loads(load.see(name, '/weir/v1/traffic/sessions')[1])
+    ok('a list that was asked for meanwhile has the session',
+       [s['session'] for s in seen['sessions']], [f'weir:secret-session-of-{name}'])
+    lock.wait()
 
 
 CASES = {name[5:]: case for name, case in list(globals().items())
