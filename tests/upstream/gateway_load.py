@@ -21,7 +21,7 @@ from sessions import POLICIES, chat_session, write_policies
 ENV = {'PROVIDER_KEY': 'sk-key-of-the-provider'}
 OPERATOR = 'token-of-the-operator'
 PRICES = (1.25, 0.125, 10)  # gpt-5, USD for a million: input, read from the cache, output
-MOST = 10 * 1000 + 20000  # micro-dollars: a thousand tokens of an answer, and any prompt of these
+ANSWER_TOKENS = 1000
 HANDLE = re.compile(r'wr_[0-9a-f]{20}')
 
 
@@ -41,6 +41,23 @@ def cost_of(usage):
     return (pico + 500) // 1000
 
 
+def session_of(name):
+    """What a user's agent says: nobody else says the same."""
+    session = chat_session(4)
+    session.update(model='gpt-5', max_completion_tokens=ANSWER_TOKENS)
+    session['messages'][0]['content'] += f' secret-words-of-{name}'
+    for message in session['messages']:
+        if message['role'] == 'tool':  # what two users have alike has one handle for both
+            message['content'] += f'\nlast line of {name}\n'
+    return session
+
+
+def most_of(session):
+    """Micro-dollars that a request of this session costs at most: no token is shorter than three
+    bytes here, nothing was in the cache, and the answer is as long as it may be."""
+    return int(len(json.dumps(session)) / 3 * PRICES[0] + ANSWER_TOKENS * PRICES[2]) + 1
+
+
 class Load:
     """`users` people in teams of five; each may ask `limit` times, and a team `team_limit`."""
 
@@ -54,7 +71,8 @@ class Load:
         self.answers = {name: collections.Counter() for name in self.users}
         self.money = collections.Counter()  # that the clients were told
         self.waits = []                     # seconds, of refusals
-        self.kills, self.stops, self.untold = 0, False, 0
+        self.kills, self.stops, self.delay_ms = 0, False, 0
+        self.untold = self.untold_money = 0  # let in, and the client got no answer
 
     def make_config(self):
         lines = [f'listen: 127.0.0.1:0\nmetrics_token: {OPERATOR}\nkeep: transcript',
@@ -87,7 +105,8 @@ class Load:
     # ---- asking ----
 
     def ask(self, name, number, body, headers=None):
-        """The status of an answer that came whole; 0: the node died."""
+        """The status of an answer that came whole; 0: the node died over it; -1: nobody listened, so
+        that no node can have seen it."""
         began = time.monotonic()
         try:
             status, data, _ = self.nodes[number % 2].post(
@@ -95,6 +114,8 @@ class Load:
                 {'Authorization': 'Bearer ' + token_of(name),
                  'x-weir-session': f'secret-session-of-{name}', **(headers or {})})
             answer = json.loads(data)
+        except ConnectionRefusedError:
+            status, answer = -1, {}
         except (OSError, http.client.HTTPException, ValueError):
             status, answer = 0, {}
         with self.lock:
@@ -108,23 +129,22 @@ class Load:
     def play(self, name, attempts, pause_seconds, until):
         """A user's agent: a session that grows, again and again, on either node; so often at least,
         and until then."""
-        session = chat_session(4)
-        session.update(model='gpt-5', max_completion_tokens=1000)
-        session['messages'][0]['content'] += f' secret-words-of-{name}'
-        for message in session['messages']:
-            if message['role'] == 'tool':  # what two users have alike has one handle for both
-                message['content'] += f'\nlast line of {name}\n'
+        session = session_of(name)
         counts = range(2, len(session['messages']) + 1, 2)
         done = i = 0
         while (done < attempts or time.monotonic() < until) and not self.stops:
             count = counts[done % len(counts)]
-            status = self.ask(name, i, {**session, 'messages': session['messages'][:count]})
-            done += status != 0
+            delay_ms = 37 * i % self.delay_ms if self.delay_ms else 0
+            status = self.ask(name, i, {**session, 'messages': session['messages'][:count]},
+                              {'x-test-delay-ms': str(delay_ms)})
+            done += status > 0
             i += 1
-            time.sleep(pause_seconds or 0.2 * (not status))
+            time.sleep(pause_seconds or 0.2 * (status <= 0))
 
-    def run(self, attempts, kill_after=(), pause_seconds=0):
-        """All users at once; nodes are killed after so many seconds each."""
+    def run(self, attempts, kill_after=(), pause_seconds=0, delay_ms=0):
+        """All users at once; nodes are killed after so many seconds each. An answer takes up to
+        `delay_ms`, so that a kill finds some under way."""
+        self.delay_ms = delay_ms
         until = time.monotonic() + sum(kill_after)
         threads = [threading.Thread(target=self.play, args=(name, attempts, pause_seconds, until))
                    for name in self.users]
@@ -157,12 +177,7 @@ class Load:
             # What was let in was answered, or was under way when a node died.
             ok(f'{name}: what was let in is what was answered, and what a kill took',
                got <= requests <= got + lost)
-            figures = f'{used} used, {held} held, {self.money[name]} told, {lost} lost'
-            ok(f'{name}: money is what the client was told', figures if
-               not used - held - MOST * lost <= self.money[name] <= used else True)
-            if not lost:
-                ok(f'{name}: to the micro-dollar', (used, held), (self.money[name], 0))
-            self.untold += max(0, used - held - self.money[name])
+            self.judge_money(ok, name, requests - got, used, held)
         for team in set(self.users.values()):
             members = [name for name, of in self.users.items() if of == team]
             ok(f'{team}: the sum of its users, and no more than its budget',
@@ -173,6 +188,17 @@ class Load:
             ok(f'{team}: all of the budget could be used', full)
         ok('what is held is what a kill took', self.held_tickets() <= sum(
             self.answers[name][0] for name in self.users))
+
+    def judge_money(self, ok, name, untold, used, held):
+        """`untold` requests were let in and their clients know nothing: each costs its most at most.
+        What is held is of these, or of answers that a kill kept from being settled."""
+        told, most = self.money[name], most_of(session_of(name))
+        ok(f'{name}: money is what the client was told, and at most {untold} times {most} more',
+           told <= used <= told + held + untold * most or f'{used} used, {held} held, {told} told')
+        if not untold and not held:
+            ok(f'{name}: to the micro-dollar', used, told)
+        self.untold += untold
+        self.untold_money += used - told
 
     def judge_doors(self, ok, names):
         """Nobody of `names` gets at anything of another's: page, HTTP, MCP, recall, metrics."""
