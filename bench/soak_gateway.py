@@ -4,9 +4,9 @@
     WEIR=build/weir bench/soak_gateway.py [SECONDS [USERS]]      (1200 seconds, 50 users)
 
 Every user's agent asks about once a second, of both nodes, until its budget is used up (after about
-half of the time), and goes on asking until the end. Budgets are of requests of a month, of each user
-and of each team of five, the teams' smaller than the sum of their users'. Answers take up to 0.4
-seconds. Every 30 seconds a node is killed (SIGKILL, all its processes) and started again.
+half of the time), and goes on asking until the end. Budgets are of requests of a month, of each
+user and of each team of five, the teams' smaller than the sum of their users'. Answers take up to
+0.4 seconds. Every 30 seconds a node is killed (SIGKILL, all its processes) and started again.
 
 Exit 1: a user or team was let in once too often or too seldom, money is not what the clients were
 told, or somebody got at something of another's (page, HTTP, MCP, recall, metrics).
@@ -49,8 +49,8 @@ def main(seconds=1200, users=50):
     print(f'{users} users, 2 nodes, {lasted:.0f} s: {counts[200]} answered, {counts[429]} refused '
           f'for a budget (median {statistics.median(load.waits or [0]) * 1000:.0f} ms), '
           f'{load.kills} nodes killed, {counts[0]} requests cut off by that, {counts[-1]} sent '
-          f'where nobody listened, {others} other answers; {sum(load.money.values()) / 1e6:.4f} USD '
-          f'told, {load.untold} requests let in whose clients were not told, '
+          f'where nobody listened, {others} other answers; '
+          f'{sum(load.money.values()) / 1e6:.4f} USD told, {load.untold} requests let in whose clients were not told, '
           f'{load.untold_money / 1e6:.4f} USD for them')
     return check.end()
 

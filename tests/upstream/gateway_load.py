@@ -105,8 +105,8 @@ class Load:
     # ---- asking ----
 
     def ask(self, name, number, body, headers=None):
-        """The status of an answer that came whole; 0: the node died over it; -1: nobody listened, so
-        that no node can have seen it."""
+        """The status of an answer that came whole; 0: the node died over it; -1: nobody listened,
+        so that no node can have seen it."""
         began = time.monotonic()
         try:
             status, data, _ = self.nodes[number % 2].post(
@@ -190,8 +190,8 @@ class Load:
             self.answers[name][0] for name in self.users))
 
     def judge_money(self, ok, name, untold, used, held):
-        """`untold` requests were let in and their clients know nothing: each costs its most at most.
-        What is held is of these, or of answers that a kill kept from being settled."""
+        """`untold` requests were let in and their clients know nothing: each costs its most at
+        most. What is held is of these, or of answers that a kill kept from being settled."""
         told, most = self.money[name], most_of(session_of(name))
         ok(f'{name}: money is what the client was told, and at most {untold} times {most} more',
            told <= used <= told + held + untold * most or f'{used} used, {held} held, {told} told')
