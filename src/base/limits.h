@@ -78,6 +78,7 @@ enum {
 
     /* engine */
     WR_OUTPUT_BYTES_MAX = 128 * 1024 * 1024,    /* one request as it leaves */
+    WR_API_ANSWERS_MAX = 1024,                  /* answers that one request may ask for (`n`) */
     WR_CACHE_MARKERS_MAX = 4,                   /* the provider refuses a fifth */
     WR_PLAN_PIECES_MAX = 200,                   /* pieces that a plan lists, of each kind */
     WR_PLAN_HOLDS_MAX = 64,                     /* results that it lists of one summary */
@@ -285,6 +286,7 @@ enum {
     WR_PROXY_SHARES_MAX = 1024,             /* sets of labels that its metrics tell apart */
     WR_PROXY_BUDGETS_MAX = 256,             /* budgets of users and teams it may name */
     WR_PROXY_GATE_JOBS_MAX = 4096, /* requests whose budget is being asked; one more is refused */
+    WR_PROXY_KEY_PATHS_MAX = 32,   /* other paths that a key which Weir holds is shown at */
     WR_PROXY_ORIGINS_MAX = 64,     /* origins of pages it may allow */
     WR_PROXY_HOSTS_MAX = 64,       /* names of itself it may allow on loopback */
     WR_PROXY_RULES_MAX = 64,       /* rules of its rollout */

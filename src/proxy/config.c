@@ -523,15 +523,13 @@ static weir_status on_token(struct reading *r, yaml_node_t *node)
 static weir_status check_metrics_token(struct reading *r)
 {
     const struct wr_config *c = r->config;
+    bool is_users = c->metrics_token && wr_users_find(&c->users, wr_span_of(c->metrics_token));
 
     for (size_t i = 0; i < c->tokens_count; i++)
-        if (c->metrics_token && !strcmp(c->metrics_token, c->tokens[i]))
-            return wr_yaml_fail(&r->yaml, r->metrics_token_node, WEIR_INVALID,
-                                "metrics_token is none of the `tokens`: those are users'");
-    if (c->metrics_token && wr_users_find(&c->users, wr_span_of(c->metrics_token)))
-        return wr_yaml_fail(&r->yaml, r->metrics_token_node, WEIR_INVALID,
-                            "metrics_token is none of a user's tokens");
-    return WEIR_OK;
+        is_users |= c->metrics_token && !strcmp(c->metrics_token, c->tokens[i]);
+    return is_users ? wr_yaml_fail(&r->yaml, r->metrics_token_node, WEIR_INVALID,
+                                   "metrics_token is none of the `tokens` and none of a user's")
+                    : WEIR_OK;
 }
 
 /* A '*' that stands for all pages of the web would allow what this list is there to refuse. */
@@ -628,6 +626,8 @@ static weir_status on_member(void *user, yaml_node_t *key, yaml_node_t *value)
         return wr_budgets_read(&c->budgets, &c->arena, &r->yaml, value);
     if (wr_span_is(name, "budgets_without_store"))
         return wr_budgets_read_action(&c->budgets, &r->yaml, value);
+    if (wr_span_is(name, "other_paths"))
+        return wr_key_paths_read(&c->key_paths, &c->arena, &r->yaml, value);
     if (wr_span_is(name, "tenant_by"))
         return wr_users_read_tenant(&c->users, &r->yaml, value);
     if (wr_span_is(name, "metrics_token")) {
@@ -669,7 +669,7 @@ weir_status wr_config_read(struct wr_config *config, weir_span yaml, struct weir
     if (status)
         return status;
     config->rules_count = config->tokens_count = 0;
-    config->origins_count = config->hosts_count = 0;
+    config->origins_count = config->hosts_count = config->key_paths.count = 0;
     config->users = (struct wr_users){.items = NULL};
     config->budgets = (struct wr_budgets){.items = NULL};
     config->metrics_token = NULL;

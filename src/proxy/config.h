@@ -16,6 +16,7 @@
 #include "otel/settings.h"
 #include "policy/policy_yaml.h"
 #include "proxy/budgets.h"
+#include "proxy/key_paths.h"
 #include "proxy/users.h"
 
 #define WR_MODE_MAP(X)    \
@@ -132,6 +133,7 @@ struct wr_config {
     size_t rules_count;
     const char *tokens[WR_PROXY_TOKENS_MAX]; /* access tokens; each is a tenant */
     size_t tokens_count;
+    struct wr_key_paths key_paths; /* beside those that are known */
     struct wr_budgets budgets;
     struct wr_users users; /* who have names, and tokens beside those */
     const char

@@ -103,7 +103,7 @@ static void what_is_wrong_is_named_with_its_place(void **state)
         {"tokens: x\n", "a list is wanted"},
         {"metrics_token: short\n", "line 1, column 16: a token has at least 16"},
         {"metrics_token: 0123456789abcdef\ntokens: [0123456789abcdef]\n",
-         "line 1, column 16: metrics_token is none of the `tokens`"},
+         "line 1, column 16: metrics_token is none of the `tokens` and none of a user's"},
         {"allow_origins: ['*']\n", "line 1, column 17: an origin is SCHEME://HOST"},
         {"allow_origins: ['https://*']\n", "an origin is"},
         {"allow_origins: ['https://*.example']\n", "an origin is"},

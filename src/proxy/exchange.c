@@ -141,6 +141,13 @@ static bool begin_page(struct wr_service *service, struct wr_conn *conn, const s
     return true;
 }
 
+static bool may_show_key(const struct wr_config *config, const struct wr_head *head,
+                         const struct wr_route *route)
+{
+    return !wr_config_wants_token(config) || !wr_upstream_shows_key(route->upstream) ||
+           wr_key_paths_allow(&config->key_paths, head, route->target, route->api != NULL);
+}
+
 static void *on_begin(void *user, struct wr_conn *conn, const struct wr_head *head)
 {
     struct wr_service *service = user;
@@ -165,10 +172,14 @@ static void *on_begin(void *user, struct wr_conn *conn, const struct wr_head *he
         wr_page_not_begun(conn, service->config, &route);
         return NULL;
     }
-    if (entry.is_shown_as_key && !wr_upstream_has_key(route.upstream)) {
+    bool wants_key = entry.is_shown_as_key && !wr_upstream_has_key(route.upstream);
+    if (wants_key || !may_show_key(service->config, head, &route)) {
         free(ex);
         atomic_fetch_add(&service->metrics->requests_refused, 1);
-        wr_page_no_key(conn, &route);
+        if (wants_key)
+            wr_page_no_key(conn, &route);
+        else
+            wr_page_other_path(conn, &route);
         return NULL;
     }
     *ex = (struct wr_exchange){.service = service,

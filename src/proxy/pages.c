@@ -156,6 +156,15 @@ void wr_page_no_key(struct wr_conn *conn, const struct wr_route *route)
     wr_page_error(conn, route->api, 401, why);
 }
 
+void wr_page_other_path(struct wr_conn *conn, const struct wr_route *route)
+{
+    wr_page_error(conn, route->api, 403,
+                  "nothing was sent: Weir holds this upstream's key for several people, and does "
+                  "not know this path as a request to a model, which it could count and keep apart "
+                  "from others'. Whoever runs this Weir can name it in weir.yaml, `other_paths: "
+                  "[/v1/embeddings]`");
+}
+
 static const char *store_text(const struct wr_service *service)
 {
     weir_trouble trouble = wr_store_state_trouble(service->metrics);

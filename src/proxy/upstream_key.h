@@ -27,6 +27,16 @@ static inline bool wr_upstream_has_key(const struct wr_upstream *upstream)
     return upstream->key || upstream->aws;
 }
 
+/* Whether it, or a place of it, has one. */
+static inline bool wr_upstream_shows_key(const struct wr_upstream *upstream)
+{
+    bool has_key = wr_upstream_has_key(upstream);
+
+    for (size_t i = 0; i < upstream->places_count; i++)
+        has_key |= wr_upstream_has_key(&upstream->places[i]);
+    return has_key;
+}
+
 /* Whether a header is one that credentials come in. */
 bool wr_key_is_credential(const struct wr_header *header);
 /* Whether it stays here because Weir shows this upstream a key of its own: it is one of those, or

@@ -112,6 +112,7 @@ def case_users(folder):
     ok('a token in the path', weir.post(f'/k/{token_of("bob")}/v1/chat/completions',
                                         body_of())[0], 200)
     ok('no token', weir.post('/v1/chat/completions', body_of())[0], 401)
+    case_other_paths(weir, upstream)
     ok('the hash of a token opens nothing', weir.post(
         '/v1/chat/completions', body_of(), {'x-weir-token': hash_of(token_of('anna'))})[0], 401)
     ask(weir, 'anna', 'annas')
@@ -131,6 +132,20 @@ def case_users(folder):
     case_rotation(weir, upstream)
     weir.stop()
     upstream.stop()
+
+
+def case_other_paths(weir, upstream):
+    """One key of Weir's is one account at the provider: nobody reads there what others left, and
+    nobody spends where it is not counted."""
+    token, before = {'x-weir-token': token_of('anna')}, upstream.stats()
+    ok('what the account holds is not read', [weir.get(path, token)[0] for path in (
+        '/v1/files', '/v1/chat/completions', '/openai/v1/files', '/v1/responses/x/../../files',
+        '/v1/models/..%2Ffiles')], [403] * 5)
+    ok('nor is asked for what nobody counts', [weir.post(path, body_of(), token)[0] for path in (
+        '/v1/batches', '/v1/images/generations', '/v1/messages/batches', '/v1/completions',
+        '/v1/chat%2Fcompletions', '/v1/Chat/completions')], [403] * 6)
+    ok('and none of it has left', upstream.stats()['connections'], before['connections'] + 1)
+    ok('models are listed', weir.get('/v1/models', token)[0], 200)
 
 
 def case_users_seen(weir):

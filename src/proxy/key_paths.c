@@ -1,0 +1,96 @@
+#include "proxy/key_paths.h"
+
+#include "api/api.h"
+#include "base/ascii.h"
+#include "base/span.h"
+
+static bool is_below(weir_span path, weir_span front)
+{
+    return wr_span_starts(path, front) && (path.len == front.len || path.ptr[front.len] == '/');
+}
+
+/* A path that no server takes for another one: nothing in it is written in digits that could stand
+ * as it is or divides it, and no part of it leads elsewhere. */
+static bool is_plain(weir_span path)
+{
+    static const char *const hidden[] = {"2e", "2f", "5c", "25"};
+    size_t part_at = 0;
+
+    for (size_t i = 0; i <= path.len; i++) {
+        char c = i < path.len ? path.ptr[i] : '/';
+        weir_span part = wr_span_cut(path, part_at, i);
+        if (c == '\\' || c == '#')
+            return false;
+        for (size_t k = 0; c == '%' && k < WR_COUNT_OF(hidden); k++)
+            if (path.len - i > 2 && wr_lower(path.ptr[i + 1]) == hidden[k][0] &&
+                wr_lower(path.ptr[i + 2]) == hidden[k][1])
+                return false;
+        if (c != '/')
+            continue;
+        if (wr_span_is(part, ".") || wr_span_is(part, "..") || (!part.len && i && i < path.len))
+            return false;
+        part_at = i + 1;
+    }
+    return true;
+}
+
+static bool lists_models(weir_span path)
+{
+    static const char *const others[] = {"/api/tags", "/api/ps", "/api/version"};
+
+    for (size_t i = 0; i < WR_COUNT_OF(others); i++)
+        if (wr_span_is(path, others[i]))
+            return true;
+    return wr_span_ends(path, WR_LIT("/models")) ||
+           wr_span_find(path, WR_LIT("/models/"), 0) != SIZE_MAX;
+}
+
+bool wr_key_paths_allow(const struct wr_key_paths *paths, const struct wr_head *head,
+                        weir_span target, bool is_model)
+{
+    bool is_read = wr_span_is(head->method, "GET") || wr_span_is(head->method, "HEAD");
+    weir_span path = wr_target_path(target);
+    bool is_known = is_model || wr_api_answer_id(path).len || (is_read && lists_models(path));
+
+    if (is_model)
+        return true;
+    for (size_t i = 0; i < paths->count; i++)
+        if (wr_span_is(paths->fronts[i], "/"))
+            return true;
+    for (size_t i = 0; i < paths->count && !is_known; i++)
+        is_known = is_below(path, paths->fronts[i]);
+    return is_known && is_plain(path);
+}
+
+static weir_status read_front(struct wr_key_paths *paths, struct wr_arena *arena,
+                              struct wr_yaml *yaml, const yaml_node_t *node)
+{
+    weir_span text = wr_yaml_text(node);
+
+    if (!wr_yaml_is_scalar(node) || !wr_span_starts(text, WR_LIT("/")) || !is_plain(text) ||
+        wr_span_find(text, WR_LIT("?"), 0) != SIZE_MAX ||
+        (text.len > 1 && text.ptr[text.len - 1] == '/'))
+        return wr_yaml_fail(yaml, node, WEIR_INVALID,
+                            "the beginning of a path is wanted here, such as /v1/embeddings, or "
+                            "\"/\" for all");
+    paths->fronts[paths->count++] = wr_arena_copy(arena, text);
+    return wr_arena_status(arena);
+}
+
+weir_status wr_key_paths_read(struct wr_key_paths *paths, struct wr_arena *arena,
+                              struct wr_yaml *yaml, yaml_node_t *value)
+{
+    weir_status status = WEIR_OK;
+
+    paths->count = 0;
+    if (value->type != YAML_SEQUENCE_NODE)
+        return wr_yaml_fail(yaml, value, WEIR_INVALID, "a list of paths is wanted here");
+    size_t count = (size_t)(value->data.sequence.items.top - value->data.sequence.items.start);
+    if (count > WR_PROXY_KEY_PATHS_MAX)
+        return wr_yaml_fail(yaml, value, WEIR_LIMIT, "%d paths at most", WR_PROXY_KEY_PATHS_MAX);
+    for (size_t i = 0; i < count && !status; i++)
+        status =
+            read_front(paths, arena, yaml,
+                       yaml_document_get_node(&yaml->doc, value->data.sequence.items.start[i]));
+    return status;
+}
