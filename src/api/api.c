@@ -526,6 +526,8 @@ weir_status wr_api_read(struct wr_transcript *transcript, struct wr_arena *arena
     transcript->start = options ? options->start : NULL;
     status = read_model(transcript, options);
     transcript->answer_tokens_max = read_answer_max(doc);
+    transcript->is_background = wr_json_is(doc, wr_json_find(doc, 0, "background"), WR_JSON_TRUE);
+    wr_read_answers(transcript, wr_json_find(doc, 0, "n"));
     transcript->drops_thinking = read_drops_thinking(doc);
     transcript->framing = wr_api_of(dialect)->framing;
     transcript->list_tools = wr_api_of(dialect)->list_tools;

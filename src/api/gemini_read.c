@@ -208,6 +208,7 @@ static void read_settings(struct wr_transcript *t, wr_json_id root)
 
     if (most != WR_JSON_NONE && wr_json_i64(doc, most, &tokens) && tokens > 0)
         t->answer_tokens_max = (uint64_t)tokens;
+    wr_read_answers(t, wr_gemini_find(doc, config, "candidateCount", "candidate_count"));
     t->is_delta = wr_json_is(doc, cached, WR_JSON_STRING) && wr_json_inner(doc, cached).len;
 }
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "api/lawful.h"
+#include "base/limits.h"
 #include "base/ascii.h"
 #include "base/span.h"
 #include "json/write.h"
@@ -371,6 +372,14 @@ static weir_status offer_list(const struct offering *o, wr_json_id list)
             status = offer_tool(o, space, t);
     }
     return status;
+}
+
+void wr_read_answers(struct wr_transcript *t, wr_json_id id)
+{
+    int64_t answers;
+
+    if (id != WR_JSON_NONE && wr_json_i64(t->doc, id, &answers) && answers > 0)
+        t->answers_count = answers < WR_API_ANSWERS_MAX ? (uint32_t)answers : WR_API_ANSWERS_MAX;
 }
 
 weir_status wr_list_tools(const struct wr_transcript *transcript, struct wr_arena *arena,

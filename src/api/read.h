@@ -86,6 +86,9 @@ weir_status wr_add_whole(struct wr_transcript *transcript, weir_kind kind, weir_
 weir_status wr_list_tools(const struct wr_transcript *transcript, struct wr_arena *arena,
                           wr_offer_fn *on_offer, void *user);
 
+/* What stands at `id` says how many answers are asked for at once; NONE: nothing does. */
+void wr_read_answers(struct wr_transcript *transcript, wr_json_id id);
+
 /* The shape of an error in OpenAI's APIs. */
 void wr_write_openai_error(struct wr_json_writer *writer, const char *message);
 

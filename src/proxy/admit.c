@@ -50,7 +50,9 @@ void wr_admit_begin(struct wr_exchange *ex)
 /* What a request asks for, as far as it is known. */
 struct asked {
     const struct wr_model *model; /* NULL: it does not say, or nobody can read it */
-    uint64_t output_tokens;       /* 0: it does not say */
+    uint64_t output_tokens;       /* of an answer; 0: it does not say */
+    uint32_t answers;             /* 0: it does not say */
+    bool is_background;
 };
 
 static const struct wr_model *find_model(const struct wr_exchange *ex, weir_span name)
@@ -60,7 +62,7 @@ static const struct wr_model *find_model(const struct wr_exchange *ex, weir_span
     return wr_models_lookup(ex->service->models, name).model;
 }
 
-/* The thread is not done with it, or did not take it: it is read here, for these two alone. */
+/* The thread is not done with it, or did not take it: it is read here, for these alone. */
 static struct asked read_asked(const struct wr_exchange *ex)
 {
     struct weir_request_options options = WEIR_REQUEST_OPTIONS_INIT;
@@ -75,6 +77,8 @@ static struct asked read_asked(const struct wr_exchange *ex)
         return asked;
     asked.model = find_model(ex, weir_request_model(request));
     asked.output_tokens = request->transcript.answer_tokens_max;
+    asked.answers = request->transcript.answers_count;
+    asked.is_background = request->transcript.is_background;
     weir_request_free(request);
     return asked;
 }
@@ -85,7 +89,8 @@ static struct asked asked_of(const struct wr_exchange *ex)
 
     if (!wr_exchange_is_task_ready(ex))
         return read_asked(ex);
-    return (struct asked){find_model(ex, wr_span_of(r->model)), r->asked_tokens};
+    return (struct asked){find_model(ex, wr_span_of(r->model)), r->asked_tokens, r->asked_answers,
+                          r->is_background};
 }
 
 static uint64_t prompt_tokens(const struct wr_exchange *ex)
@@ -149,7 +154,10 @@ static bool find_most(struct wr_exchange *ex, struct wr_spend_request *request)
         output = asked.model->output_tokens_max;
     if (!output)
         output = OUTPUT_TOKENS_UNKNOWN;
+    if (asked.answers > 1)
+        output *= asked.answers;
     ex->admission.output_tokens = output;
+    ex->admission.is_background = asked.is_background;
     request->most[WR_SPEND_REQUESTS] = 1;
     request->most[WR_SPEND_TOKENS] = (int64_t)(input + output);
     struct wr_cost cost = asked.model ? dearest(asked.model, input, output)
@@ -403,6 +411,11 @@ void wr_admit_count(struct wr_exchange *ex)
     count_lost(ex, model);
     if (!r->is_usage_known && !is_answered)
         return;
+    if (!r->is_usage_known && ex->admission.is_background) { /* nobody here sees what it takes */
+        ex->admission.tokens += ex->admission.job.request.most[WR_SPEND_TOKENS];
+        ex->admission.micro_usd += ex->admission.job.request.most[WR_SPEND_MONEY];
+        return;
+    }
     struct wr_usage usage = {.input_tokens = prompt_tokens(ex),
                              .output_tokens = seen_output_tokens(r)};
     uint64_t seen = usage.output_tokens;

@@ -42,7 +42,8 @@ struct wr_admission {
     char names[WR_SPEND_SCOPES_MAX][WR_PROXY_USER_NAME_BYTES_MAX + sizeof("user:")];
     char note[160];               /* what is said of it in the log and a header; "": nothing */
     int64_t tokens, micro_usd;    /* that it did cost so far */
-    uint64_t output_tokens;       /* that its answer may have */
+    uint64_t output_tokens;       /* that its answer, or all of them, may have */
+    bool is_background;           /* its usage comes later, to somebody who asks by an id */
     uint64_t lost_count, lost_us; /* tries that left whole and got no answer, and for how long they
                                    * were waited for */
 };

@@ -177,6 +177,8 @@ static void know_session(struct worker *w, struct wr_task *task, const struct we
     (void)snprintf(task->record->model, sizeof(task->record->model), "%.*s", (int)model.len,
                    model.ptr);
     task->record->asked_tokens = request->transcript.answer_tokens_max;
+    task->record->asked_answers = request->transcript.answers_count;
+    task->record->is_background = request->transcript.is_background;
     task->is_continued = is_continued(request);
 }
 

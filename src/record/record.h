@@ -222,6 +222,8 @@ struct wr_record {
     uint64_t answer_tokens;               /* that the answer may take; 0: the request names none */
     uint64_t asked_tokens;                /* the most that the request lets its answer have; 0: it
                                            * does not say */
+    uint32_t asked_answers;               /* so many at once; 0: it does not say */
+    bool is_background;                   /* the answer comes later, to whoever asks by its id */
     uint64_t own_tools_tokens;            /* of the prompt, what Weir's own tools take */
     bool has_own_recall;                  /* the proxy itself offers a recall tool in it */
     uint64_t leg;            /* how often the provider was asked before for the same answer */

@@ -195,6 +195,37 @@ def nobody_knows_which_model(folder):
     upstream.stop()
 
 
+def several_answers(folder):
+    """`n` answers may each be as long as one."""
+    upstream = Upstream(folder)
+    weir = start(folder, upstream, '  - {user: anna, per: month, usd: 0.005}\n')
+    ok('one may cost a tenth of a cent', ask(weir, 'anna')[0], 200)
+    ok('eight are too many', ask(weir, 'anna', n=8)[0], 429)
+    weir.stop()
+    upstream.stop()
+
+
+def answered_later(folder):
+    """A provider that answers in the background says no usage now, and may write all it may."""
+    provider = Provider()
+
+    def say(sock):
+        raw = json.dumps({'id': 'resp_1', 'object': 'response', 'status': 'queued',
+                          'background': True, 'output': [], 'usage': None}).encode()
+        sock.sendall(b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n'
+                     b'Content-Length: %d\r\n\r\n' % len(raw) + raw)
+        return True
+    provider.say = say
+    weir = start(folder, provider)
+    ok('it is taken', weir.post('/v1/responses', {
+        'model': 'gpt-5', 'input': 'hello', 'background': True, 'max_output_tokens': 5000},
+        {'x-weir-token': token_of('anna')})[0], 200)
+    requests, tokens, micro_usd = month(weir)[:3]
+    ok('and counted at its most', (requests, tokens >= 5000, micro_usd >= 50000), (1, True, True))
+    weir.stop()
+    provider.raw.stop()
+
+
 def later_legs(folder):
     """What the proxy's own recall asks again is the user's too, and counted."""
     upstream = Upstream(folder)
@@ -235,7 +266,8 @@ def second_tries(folder):
 
 def main(names):
     cases = (without_usage, cut_by_the_client, gone_before_the_head, no_answer, late,
-             nobody_knows_which_model, later_legs, second_tries)
+             nobody_knows_which_model, several_answers, answered_later,
+             later_legs, second_tries)
     with Folder() as folder:
         for case in cases:
             if not names or case.__name__ in names:
