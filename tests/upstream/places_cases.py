@@ -2,6 +2,7 @@
 """Several places of one upstream: who is asked, what happens when one fails, what it cost."""
 import json
 import os
+import subprocess
 import sys
 
 import clouds
@@ -219,6 +220,12 @@ def what_it_cost(folder):
        (line.get('cache_bust_cause'), line.get('cache_bust_at'), line.get('cache_bust_tokens', 0) >
         8000), ('moved', '1', True))
     page = weir.get('/metrics')[1].decode()
+
+    def money():
+        out = subprocess.run([os.environ.get('WEIR', 'build/weir'), 'report', '--json', '--store',
+                              weir.store], stdout=subprocess.PIPE, check=True).stdout
+        return json.loads(out)['all']['bust_micro_usd']['moved']
+    ok('as money in the report', wait_for(money) > 0)
     ok('and counted so', 'weir_cache_busts_total{cause="moved"} 1' in page)
     weir.stop()
 
