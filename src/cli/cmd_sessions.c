@@ -10,7 +10,7 @@
 #include "record/row.h"
 
 struct sessions_options {
-    const char *store, *since, *agent, *config, *user, *team;
+    const char *store, *since, *agent, *config, *user, *team, *model, *upstream;
     bool as_json;
 };
 
@@ -22,6 +22,8 @@ static const struct wr_option options[] = {
      .words = "codex claude opencode gemini pi qwen aider"},
     {"user", WR_TEXT("NAME", user), "of one user of a gateway (docs/gateway.md)"},
     {"team", WR_TEXT("NAME", team), "of one team"},
+    {"model", WR_TEXT("M", model), "that asked this model last"},
+    {"upstream", WR_TEXT("NAME", upstream), "that asked this upstream last"},
     {"json", WR_FLAG(as_json), "one object a line"},
     WR_ROW_STORE(store),
     WR_ROW_PRICES(config),
@@ -31,6 +33,7 @@ struct listed {
     struct wr_ledger_session session;
     struct wr_tally tally;
     weir_span user, team; /* of its last request; empty: its token has no name */
+    weir_span upstream;   /* the same */
 };
 
 struct listing {
@@ -79,6 +82,8 @@ static weir_status on_row(void *user, const struct wr_ledger_row *row)
         l->item->team = wr_arena_copy(&l->arena, record.team);
         l->has_users = true;
     }
+    if (record.upstream.len && !wr_span_eq(record.upstream, l->item->upstream))
+        l->item->upstream = wr_arena_copy(&l->arena, record.upstream);
     return wr_tallier_add(l->tallier, row, &record, tallies, row->time_ms >= l->since_ms ? 1 : 0);
 }
 
@@ -115,6 +120,7 @@ static void put_json(struct listing *l, const struct listed *item)
         wr_json_member_text(&w, "team", item->team);
     wr_json_member_text(&w, "agent", s->agent);
     wr_json_member_text(&w, "model", s->model);
+    wr_json_member_text(&w, "upstream", item->upstream);
     wr_json_member_i64(&w, "first_ms", s->first_ms);
     wr_json_member_i64(&w, "last_ms", s->last_ms);
     wr_tally_write_json(&item->tally, &w);
@@ -198,7 +204,9 @@ static void take_columns(bool has_users, struct wr_table_column taken[WR_COUNT_O
 static bool is_wanted(const struct listed *item, const struct sessions_options *o)
 {
     return (!o->user || wr_span_is(item->user, o->user)) &&
-           (!o->team || wr_span_is(item->team, o->team));
+           (!o->team || wr_span_is(item->team, o->team)) &&
+           (!o->model || wr_span_is(item->session.model, o->model)) &&
+           (!o->upstream || wr_span_is(item->upstream, o->upstream));
 }
 
 static int print_sessions(struct listing *l, const struct sessions_options *o)

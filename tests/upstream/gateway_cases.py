@@ -116,7 +116,8 @@ def case_users(folder):
     ok('the hash of a token opens nothing', weir.post(
         '/v1/chat/completions', body_of(), {'x-weir-token': hash_of(token_of('anna'))})[0], 401)
     ask(weir, 'anna', 'annas')
-    line = [line for line in weir.log(5) if line.get('session') == 'weir:annas'][-1]
+    line = wait_for(lambda: [line for line in weir.log_lines()
+                             if line.get('session') == 'weir:annas'])[-1]
     ok('the line of the log names user, team and money',
        (line['user'], line['team'], line['tenant'], line['micro_usd'] > 0),
        ('anna', 'search', 'user-anna', True))
@@ -157,6 +158,10 @@ def case_users_seen(weir):
     ok('`weir sessions` names them', (row['user'], row['team']), ('anna', 'search'))
     only = run_weir('sessions', '--json', '--user', 'carl', '--store', weir.store)[1]
     ok('and lists those of one alone', only, '')
+    ok('or of a model or an upstream', [len(run_weir(
+        'sessions', '--json', *words, '--store', weir.store)[1].splitlines()) for words in (
+            ('--model', MODEL), ('--model', 'x'), ('--upstream', 'openai'), ('--upstream', 'x'))],
+       [len(rows), 0, len(rows), 0])
     table = run_weir('sessions', '--team', 'search', '--store', weir.store)[1]
     ok('in the table too', 'user' in table.splitlines()[0] and 'anna' in table)
     report = json.loads(run_weir('report', '--json', '--store', weir.store)[1])
