@@ -39,10 +39,10 @@ const char *wr_api_name(const struct wr_api *api)
     return api ? api->name : "other";
 }
 
-void wr_api_write_error(const struct wr_api *api, struct wr_json_writer *writer,
+void wr_api_write_error(const struct wr_api *api, struct wr_json_writer *writer, int status,
                         const char *message)
 {
-    (api ? api : &wr_api_chat)->write_error(writer, message);
+    (api ? api : &wr_api_chat)->write_error(writer, status, message);
 }
 
 /* Top-level keys that only one of the APIs has. */

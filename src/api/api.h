@@ -97,7 +97,7 @@ struct wr_api {
     /* The members of the body that a streamed answer has when it comes whole. */
     void (*write_answer)(struct wr_reply *answer, struct wr_json_writer *writer);
     /* Members of an error that is ours. */
-    void (*write_error)(struct wr_json_writer *writer, const char *message);
+    void (*write_error)(struct wr_json_writer *writer, int status, const char *message);
 
     /* Writing a request (api/write.h). */
     void (*write_prompt)(struct wr_body *body, const struct wr_body_head *head);
@@ -178,7 +178,7 @@ const struct wr_api *wr_api_named(weir_span name); /* NULL: none is called so */
 /* "chat", ...; "other" for NULL. */
 const char *wr_api_name(const struct wr_api *api);
 /* In the shape that most clients know, for NULL. */
-void wr_api_write_error(const struct wr_api *api, struct wr_json_writer *writer,
+void wr_api_write_error(const struct wr_api *api, struct wr_json_writer *writer, int status,
                         const char *message);
 
 /* The API of an HTTP path such as /v1/chat/completions?x; NULL: none of ours. `row`, where it

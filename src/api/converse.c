@@ -418,8 +418,9 @@ static void write_answer(struct wr_reply *a, struct wr_json_writer *w)
     wr_json_member_word(w, "stopReason", a->finish);
 }
 
-static void write_error(struct wr_json_writer *w, const char *message)
+static void write_error(struct wr_json_writer *w, int status, const char *message)
 {
+    (void)status;
     wr_json_member_word(w, "message", message);
 }
 

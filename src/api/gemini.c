@@ -240,13 +240,28 @@ static void write_answer(struct wr_reply *a, struct wr_json_writer *w)
     end_candidate(w, a->finish);
 }
 
-static void write_error(struct wr_json_writer *w, const char *message)
+static const char *status_word(int status)
+{
+    static const struct {
+        int status;
+        const char *word;
+    } rows[] = {{400, "INVALID_ARGUMENT"}, {401, "UNAUTHENTICATED"},  {403, "PERMISSION_DENIED"},
+                {404, "NOT_FOUND"},        {413, "INVALID_ARGUMENT"}, {429, "RESOURCE_EXHAUSTED"},
+                {503, "UNAVAILABLE"},      {504, "DEADLINE_EXCEEDED"}};
+
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++)
+        if (rows[i].status == status)
+            return rows[i].word;
+    return "INTERNAL";
+}
+
+static void write_error(struct wr_json_writer *w, int status, const char *message)
 {
     wr_json_write_key(w, "error");
     wr_json_write_object(w);
-    wr_json_member_number(w, "code", 500);
+    wr_json_member_number(w, "code", (uint64_t)status);
     wr_json_member_word(w, "message", message);
-    wr_json_member_word(w, "status", "INTERNAL");
+    wr_json_member_word(w, "status", status_word(status));
     wr_json_write_object_end(w);
 }
 

@@ -740,7 +740,7 @@ void wr_join_fail(struct wr_join *j, const char *message, struct wr_buf *out)
     wr_buf_text(out, is_event ? joiner->error_front : "");
     wr_json_write_init(&writer, out);
     wr_json_write_object(&writer);
-    j->api->write_error(&writer, message);
+    j->api->write_error(&writer, 500, message);
     wr_json_write_object_end(&writer);
     wr_buf_text(out, is_event ? joiner->error_back : "");
 }

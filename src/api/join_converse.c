@@ -129,7 +129,7 @@ static void write_error(struct wr_join *j, const char *message, struct wr_buf *o
     wr_json_write_object(&writer);
     wr_json_write_key(&writer, "error");
     wr_json_write_object(&writer);
-    j->api->write_error(&writer, message);
+    j->api->write_error(&writer, 500, message);
     wr_json_write_object_end(&writer);
     wr_json_write_object_end(&writer);
     wr_buf_text(out, "\n\n");

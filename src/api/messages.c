@@ -381,12 +381,27 @@ static void write_answer(struct wr_reply *a, struct wr_json_writer *w)
     wr_json_write_array_end(w);
 }
 
-static void write_error(struct wr_json_writer *w, const char *message)
+static const char *error_type(int status)
+{
+    static const struct {
+        int status;
+        const char *type;
+    } rows[] = {{400, "invalid_request_error"}, {401, "authentication_error"},
+                {403, "permission_error"},      {404, "not_found_error"},
+                {413, "request_too_large"},     {429, "rate_limit_error"}};
+
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++)
+        if (rows[i].status == status)
+            return rows[i].type;
+    return "api_error";
+}
+
+static void write_error(struct wr_json_writer *w, int status, const char *message)
 {
     wr_json_member_word(w, "type", "error");
     wr_json_write_key(w, "error");
     wr_json_write_object(w);
-    wr_json_member_word(w, "type", "api_error");
+    wr_json_member_word(w, "type", error_type(status));
     wr_json_member_word(w, "message", message);
     wr_json_write_object_end(w);
 }

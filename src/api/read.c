@@ -400,8 +400,9 @@ weir_status wr_list_tools(const struct wr_transcript *transcript, struct wr_aren
     return status;
 }
 
-void wr_write_openai_error(struct wr_json_writer *w, const char *message)
+void wr_write_openai_error(struct wr_json_writer *w, int status, const char *message)
 {
+    (void)status; /* their SDKs go by that of the answer */
     wr_json_write_key(w, "error");
     wr_json_write_object(w);
     wr_json_member_word(w, "type", "weir_error");

@@ -90,7 +90,7 @@ weir_status wr_list_tools(const struct wr_transcript *transcript, struct wr_aren
 void wr_read_answers(struct wr_transcript *transcript, wr_json_id id);
 
 /* The shape of an error in OpenAI's APIs. */
-void wr_write_openai_error(struct wr_json_writer *writer, const char *message);
+void wr_write_openai_error(struct wr_json_writer *writer, int status, const char *message);
 
 /* ---- spoken ----
  *

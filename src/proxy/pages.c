@@ -38,7 +38,7 @@ static void make_ascii(char *text)
 }
 
 /* Whose owner releases it. */
-static void write_error(struct wr_buf *page, const struct wr_api *api, const char *why)
+static void write_error(struct wr_buf *page, const struct wr_api *api, int status, const char *why)
 {
     char message[1024];
     struct wr_json_writer w;
@@ -48,7 +48,7 @@ static void write_error(struct wr_buf *page, const struct wr_api *api, const cha
     wr_buf_init(page, PAGE_BYTES_MAX);
     wr_json_write_init(&w, page);
     wr_json_write_object(&w);
-    wr_api_write_error(api, &w, message);
+    wr_api_write_error(api, &w, status, message);
     wr_json_write_object_end(&w);
     wr_buf_byte(page, '\n');
 }
@@ -62,7 +62,7 @@ void wr_page_refusal(struct wr_conn *conn, const struct wr_api *api,
     char seconds[32];
     struct wr_buf page;
 
-    write_error(&page, api, refusal->why);
+    write_error(&page, api, refusal->status, refusal->why);
     (void)snprintf(seconds, sizeof(seconds), "%lld", (long long)refusal->retry_s);
     if (refusal->retry_s)
         headers[answer.headers_count++] =
@@ -84,7 +84,7 @@ void wr_page_error(struct wr_conn *conn, const struct wr_api *api, int status, c
 {
     struct wr_buf page;
 
-    write_error(&page, api, why);
+    write_error(&page, api, status, why);
     wr_conn_reply(conn, status, "application/json", wr_buf_view(&page));
     wr_buf_release(&page);
 }

@@ -192,7 +192,7 @@ static void answer_error(struct wr_page_call *call, int status, const char *why)
     wr_buf_reset(&call->answer);
     wr_json_write_init(&w, &call->answer);
     wr_json_write_object(&w);
-    wr_api_write_error(NULL, &w, why);
+    wr_api_write_error(NULL, &w, status, why);
     wr_json_write_object_end(&w);
 }
 

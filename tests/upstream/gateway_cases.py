@@ -246,7 +246,20 @@ def case_budgets(folder):
                                          'messages': [{'role': 'user', 'content': 'x'}]},
                         {'x-api-key': token_of('anna'), 'anthropic-version': '2023-06-01'})
     ok('in the shape of the other API too',
-       (message[0], json.loads(message[1])['type']), (429, 'error'))
+       (message[0], json.loads(message[1])['type'], json.loads(message[1])['error']['type']),
+       (429, 'error', 'rate_limit_error'))
+    user = {'role': 'user'}
+    for path, body, found in (
+            ('/v1/responses', {'model': MODEL, 'input': 'x'}, lambda e: e['error']['message']),
+            ('/v1beta/models/gemini-2.5-pro:generateContent',
+             {'contents': [{**user, 'parts': [{'text': 'x'}]}]},
+             lambda e: e['error']['message'] * (e['error']['code'] == 429)),
+            ('/api/chat', {'model': 'llama3', 'messages': [{**user, 'content': 'x'}]},
+             lambda e: e['error']),
+            ('/model/anthropic.claude-sonnet-4-5-v1:0/converse',
+             {'messages': [{**user, 'content': [{'text': 'x'}]}]}, lambda e: e['message'])):
+        status, said, _ = weir.post(path, body, {'x-weir-token': token_of('anna')})
+        ok(f'and in that of {path}', (status, 'used up' in found(json.loads(said))), (429, True))
     got = [ask(weir, 'bob')[0] for _ in range(5)]
     ok("the team's budget holds for all of it", got, [200] * 3 + [429] * 2)
     ok('what only counts tokens is free', weir.post(
@@ -259,11 +272,11 @@ def case_budgets(folder):
     ok('a budget that warns lets in', (first[0], second[0]), (200, 200))
     ok('and says so', second[2].get('x-weir-budget', '').startswith(
         'over: user:carl month '), True)
-    lines = [line for line in weir.log(15) if line.get('budget')]
+    lines = [line for line in weir.log(19) if line.get('budget')]
     ok('the log has both', {line['budget'].partition(':')[0] for line in lines},
        {'refused', 'over'})
     page = metrics(weir)
-    ok('and the metrics', ('weir_budget_refusals_total 5' in page,
+    ok('and the metrics', ('weir_budget_refusals_total 9' in page,
                            'weir_budget_warnings_total 2' in page), (True, True))
     ok('all is settled in the end', wait_for(
         lambda: all(row[3:] == (0, 0) for row in settled(weir.store, 'team:search').values())))
