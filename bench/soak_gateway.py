@@ -46,11 +46,12 @@ def main(seconds=1200, users=50):
         load.end()
         database.do('remove')
         upstream.stop()
+    told = sum(load.money.values())
     print(f'{users} users, 2 nodes, {lasted:.0f} s: {counts[200]} answered, {counts[429]} refused '
           f'for a budget (median {statistics.median(load.waits or [0]) * 1000:.0f} ms), '
           f'{load.kills} nodes killed, {counts[0]} requests cut off by that, {counts[-1]} sent '
-          f'where nobody listened, {others} other answers; '
-          f'{sum(load.money.values()) / 1e6:.4f} USD told, {load.untold} requests let in whose clients were not told, '
+          f'where nobody listened, {others} other answers; {told / 1e6:.4f} USD told, '
+          f'{load.untold} requests let in whose clients were not told, '
           f'{load.untold_money / 1e6:.4f} USD for them')
     return check.end()
 
