@@ -217,6 +217,10 @@ test-packaging: ## the operator's files by their own tools (helm by Go, download
 	WEIR=$(BUILD)/weir BUILD=$(BUILD) HELM=$$(command -v helm || ls $(BUILD)/bin/helm) \
 	    tests/packaging_test.sh
 
+.PHONY: test-image
+test-image: ## the container image, built and run (buildah, runc, root; some minutes and a download)
+	tests/image_test.sh
+
 .PHONY: test-otel
 test-otel: ## telemetry read by opentelemetry-proto (needs PyPI, downloads 1 MB)
 	@$(BOOTSTRAP) test
