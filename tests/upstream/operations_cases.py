@@ -40,12 +40,17 @@ def set_up_by_the_page(folder, upstream):
         config = file.read()
     with open(os.path.join(place, 'anna.txt'), encoding='utf-8') as file:
         token = file.readline().strip()
-    weir = Weir(folder, '--upstream', f'http://127.0.0.1:{upstream.port}/v1', config=config)
+    config = config.replace('{key: {env', f'{{base_url: "http://127.0.0.1:{upstream.port}/v1", '
+                            'key: {env')
+    weir = Weir(folder, config=config, env={'OPENAI_API_KEY': 'sk-of-the-provider'})
     ok('it is ready', weir.get('/readyz')[0], 200)
     body = chat_session(0)
     ok('anna may ask, and nobody without her token',
        [weir.post('/v1/chat/completions', body, headers)[0]
-        for headers in ({'x-weir-token': token}, {})], [200, 401])
+        for headers in ({'Authorization': 'Bearer ' + token}, {'x-weir-token': token}, {})],
+       [200, 200, 401])
+    ok("with the provider's key", upstream.last_headers()['authorization'],
+       'Bearer sk-of-the-provider')
     weir.stop()
 
 
