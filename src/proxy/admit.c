@@ -295,7 +295,7 @@ static void refuse_over(struct wr_exchange *ex)
     wr_buf_release(&text);
 }
 
-/* Nobody could count it: the store is away, or too many wait. */
+/* Nobody could count it: the store is away. */
 static void go_uncounted(struct wr_exchange *ex)
 {
     ex->admission.state = WR_ADMIT_FREE;
@@ -350,9 +350,10 @@ bool wr_admit_hold(struct wr_exchange *ex)
                0);
         return true;
     }
+    /* Whoever could make it pass uncounted by asking often enough would have no budget. */
     if (RAND_bytes(a->job.request.ticket, WR_SPEND_TICKET_BYTES) != 1 ||
         !wr_gate_ask(ex->service->gate, &a->job))
-        go_uncounted(ex);
+        refuse(ex, 503, "too many requests wait to be counted for their budgets", RETRY_HELD_S);
     return true;
 }
 

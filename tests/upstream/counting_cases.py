@@ -2,7 +2,10 @@
 """What a request is counted as where it does not end as it should: who leaves early, who says no
 usage, what is late, what goes out twice. WEIR is the program."""
 import json
+import os
+import resource
 import socket
+import sqlite3
 import sys
 import threading
 
@@ -13,7 +16,7 @@ from harness import PATIENCE_SECONDS, Folder, Upstream, Weir, wait_for
 from raw import Raw
 from sessions import chat_session, write_policies
 
-EVENTS, LONG_BYTES = 60, 12 * 1000 * 1000
+EVENTS, LONG_BYTES, WAITING_MAX = 60, 12 * 1000 * 1000, 4096
 WORD = 'word '
 
 
@@ -226,6 +229,28 @@ def answered_later(folder):
     provider.raw.stop()
 
 
+def too_many_at_once(folder):
+    """More than wait to be counted are refused: else asking often enough would cost nothing."""
+    if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < 4 * WAITING_MAX:
+        print('note: skipped: too few descriptors for more requests than may wait')
+        return
+    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+    upstream = Upstream(folder)
+    weir = start(folder, upstream, '  - {user: anna, per: day, requests: 0}\n', 'workers: 1\n')
+    ok('nothing is let in', ask(weir, 'anna')[0], 429)
+    with sqlite3.connect(os.path.join(weir.store, 'store.db'), isolation_level=None) as db:
+        db.execute('BEGIN IMMEDIATE')  # the store takes nothing meanwhile
+        # Some wait before that, to be read.
+        socks = [begin(weir, body_of()) for _ in range(WAITING_MAX + 600)]
+        said = socks[-1].recv(65536)
+        db.execute('COMMIT')
+    ok('nor where too many wait', (said[9:12], b'too many requests wait' in said), (b'503', True))
+    for sock in socks:
+        sock.close()
+    weir.stop()
+    upstream.stop()
+
+
 def later_legs(folder):
     """What the proxy's own recall asks again is the user's too, and counted."""
     upstream = Upstream(folder)
@@ -267,7 +292,7 @@ def second_tries(folder):
 def main(names):
     cases = (without_usage, cut_by_the_client, gone_before_the_head, no_answer, late,
              nobody_knows_which_model, several_answers, answered_later,
-             later_legs, second_tries)
+             too_many_at_once, later_legs, second_tries)
     with Folder() as folder:
         for case in cases:
             if not names or case.__name__ in names:
