@@ -4,8 +4,9 @@
     bindings.py BENCH_CALL      the program of bench/bench_call.c; WEIR_LIBRARY and PYTHONPATH name
                                 library and package of Python, WEIR_PACKAGE and WEIR_ADDON Node's
 
-Each figure is the best of several rounds; the three take turns, three times, and the best of those
-counts: other work on the machine only makes a call slower. The goal is at most 50 us over C.
+Each of the three makes some rounds of calls and says the best and the median round; they take turns,
+three times, and the best of those counts: other work on the machine only makes a call slower. The
+goal is at most 50 us over C at the median.
 """
 import json
 import os
@@ -15,36 +16,40 @@ import tempfile
 import time
 
 GOAL_US = 50
-TURNS, ROUNDS, CALLS, CALLS_LARGE = 3, 30, 200, 20
+TURNS, ROUNDS, CALLS, CALLS_LARGE, LARGE_BYTES = 3, 30, 200, 20, 100_000
 NODE = """
 const { Engine, Store } = require(process.env.WEIR_PACKAGE + '/lib/index.cjs');
-const body = require('fs').readFileSync(process.argv[1]);
 async function measure(what, calls, call) {
+    const took = [];
     for (let i = 0; i < calls; i++) await call();
-    let best = Infinity;
     for (let round = 0; round < %d; round++) {
         const start = process.hrtime.bigint();
         for (let i = 0; i < calls; i++) await call();
-        best = Math.min(best, Number(process.hrtime.bigint() - start) / calls / 1e3);
+        took.push(Number(process.hrtime.bigint() - start) / calls / 1e3);
     }
-    console.log(`${what}: ${best.toFixed(2)} us a call`);
+    took.sort((a, b) => a - b);
+    console.log(`${what}: ${took[0].toFixed(2)} ${took[took.length >> 1].toFixed(2)}`);
 }
 (async () => {
     const store = new Store(), engine = new Engine({ store });
     await measure('count', %d, () => engine.count('What is a weir?'));
-    await measure('project, exact', %d, () => engine.project(body));
-    await measure('project, lean', %d,
-        () => engine.project(body, { policy: 'lean', session: 's' }));
+    for (const [i, path] of process.argv.slice(1).entries()) {
+        const body = require('fs').readFileSync(path);
+        const calls = body.length > %d ? %d : %d;
+        await measure(`${i + 1}, exact`, calls, () => engine.project(body));
+        await measure(`${i + 1}, lean`, calls,
+            () => engine.project(body, { policy: 'lean', session: 's' }));
+    }
 })();
-"""
+""" % (ROUNDS, CALLS, LARGE_BYTES, CALLS_LARGE, CALLS)
 
 
-def talk():
-    """A request of some 200 KB, as an agent sends it after twenty calls."""
+def talk(calls, functions):
+    """A request as an agent sends it after so many calls that read so many functions each."""
     messages = [{'role': 'user', 'content': 'go on'}]
-    for i in range(20):
+    for i in range(calls):
         text = ''.join(f'def function_{i}_{n}(value):\n    return value + {n}\n'
-                       for n in range(200))
+                       for n in range(functions))
         messages += [{'role': 'assistant', 'content': None, 'tool_calls': [{
             'id': f'call_{i}', 'type': 'function',
             'function': {'name': 'run_query', 'arguments': '{"path":"%d"}' % i}}]},
@@ -53,62 +58,72 @@ def talk():
         {'type': 'function', 'function': {'name': 'weir_recall'}}]}
 
 
-def measure_python(path):
-    import weir
-    with open(path, 'rb') as file:
-        body = file.read()
-    store = weir.Store()
-    engine = weir.Engine(store=store)
-    for what, calls, call in (
-            ('count', CALLS, lambda: engine.count('What is a weir?')),
-            ('project, exact', CALLS_LARGE, lambda: engine.project(body)),
-            ('project, lean', CALLS_LARGE,
-             lambda: engine.project(body, policy='lean', session='s'))):
+def measure(what, calls, call):
+    took = []
+    for _ in range(calls):
+        call()
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
         for _ in range(calls):
             call()
-        best = float('inf')
-        for _ in range(ROUNDS):
-            start = time.perf_counter()
-            for _ in range(calls):
-                call()
-            best = min(best, (time.perf_counter() - start) / calls * 1e6)
-        print(f'{what}: {best:.2f} us a call')
+        took.append((time.perf_counter() - start) / calls * 1e6)
+    took.sort()
+    print(f'{what}: {took[0]:.2f} {took[ROUNDS // 2]:.2f}')
+
+
+def measure_python(paths):
+    import weir
+    store = weir.Store()
+    engine = weir.Engine(store=store)
+    measure('count', CALLS, lambda: engine.count('What is a weir?'))
+    for i, path in enumerate(paths, 1):
+        with open(path, 'rb') as file:
+            body = file.read()
+        calls = CALLS_LARGE if len(body) > LARGE_BYTES else CALLS
+        measure(f'{i}, exact', calls, lambda: engine.project(body))
+        measure(f'{i}, lean', calls, lambda: engine.project(body, policy='lean', session='s'))
 
 
 def figures(command):
+    """{what: (best, median)}"""
     said = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-    return {line.rsplit(': ', 1)[0]: float(line.rsplit(': ', 1)[1].split()[0])
-            for line in said.splitlines()}
+    rows = (line.rsplit(': ', 1) for line in said.splitlines())
+    return {what: tuple(map(float, us.split())) for what, us in rows}
 
 
 def main():
     if sys.argv[1] == '--python':
-        return measure_python(sys.argv[2])
+        return measure_python(sys.argv[2:])
     with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, 'body.json')
-        with open(path, 'w', encoding='ascii') as file:
-            json.dump(talk(), file)
-        size = os.path.getsize(path)
-        commands = {'C': [sys.argv[1], path],
-                    'Python': [sys.executable, __file__, '--python', path],
-                    'Node': ['node', '-e', NODE % (ROUNDS, CALLS, CALLS_LARGE, CALLS_LARGE), path]}
+        paths = [os.path.join(folder, name) for name in ('small.json', 'large.json')]
+        for path, size in zip(paths, ((5, 40), (20, 200))):
+            with open(path, 'w', encoding='ascii') as file:
+                json.dump(talk(*size), file)
+        sizes = [os.path.getsize(path) for path in paths]
+        commands = {'C': [sys.argv[1], *paths],
+                    'Python': [sys.executable, __file__, '--python', *paths],
+                    'Node': ['node', '-e', NODE, *paths]}
         if not os.environ.get('WEIR_PACKAGE'):
             print('SKIPPED Node: WEIR_PACKAGE is not set')
             del commands['Node']
         best = {}
         for _ in range(TURNS):
             for name, command in commands.items():
-                for what, us in figures(command).items():
-                    best[name, what] = min(us, best.get((name, what), float('inf')))
-    print(f'a request of {size:,} bytes; us a call, the best of {TURNS} turns')
-    for what in ('count', 'project, exact', 'project, lean'):
+                for what, (least, median) in figures(command).items():
+                    key, so_far = (name, what), best.get((name, what), (least, median))
+                    best[key] = min(least, so_far[0]), min(median, so_far[1])
+    print(f'us a call over {TURNS} turns, best round and median round; requests of {sizes[0]:,} '
+          f'and {sizes[1]:,} bytes')
+    for what in (key[1] for key in list(best) if key[0] == 'C'):
+        named = what.replace('1,', f'{sizes[0]:,} bytes,').replace('2,', f'{sizes[1]:,} bytes,') \
+            if what[0].isdigit() else what
         own = best['C', what]
-        row = f'{what:<16} C {own:9.1f}'
+        row = f'{named:<21} C {own[0]:6.1f} {own[1]:6.1f}'
         for name in commands:
             if name != 'C':
-                over = best[name, what] - own
-                row += (f'   {name} {best[name, what]:9.1f} ({best[name, what] / own:5.2f} x, '
-                        f'{over:+.1f} us{"" if over <= GOAL_US else ", OVER THE GOAL"})')
+                least, median = (a - b for a, b in zip(best[name, what], own))
+                row += f'   {name} {least:+6.1f} {median:+6.1f}'
+                row += ' OVER THE GOAL' if median > GOAL_US else ''
         print(row)
     return 0
 

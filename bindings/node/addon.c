@@ -183,10 +183,32 @@ static void run_work(napi_env env, void *data)
     pthread_mutex_unlock(&handle->mutex);
 }
 
+static void free_owned(napi_env env, void *data, void *owned)
+{
+    struct weir_called called = {.owned = owned};
+    (void)env;
+    (void)data;
+    weir_called_release(&called);
+}
+
+/* What the library wrote becomes the buffer's memory, freed with it. Copied where that is not to be
+ * had: an Electron may refuse memory that is not V8's, and what is empty needs no owner. */
+static napi_status make_buffer(napi_env env, struct weir_called *called, napi_value *buffer)
+{
+    char *bytes = (char *)called->bytes.ptr;
+    void *copy;
+
+    if (called->bytes.len && napi_create_external_buffer(env, called->bytes.len, bytes, free_owned,
+                                                         called->owned, buffer) == napi_ok) {
+        called->owned = NULL;
+        return napi_ok;
+    }
+    return napi_create_buffer_copy(env, called->bytes.len, bytes, &copy, buffer);
+}
+
 static napi_value make_result(napi_env env, struct work *work)
 {
     napi_value result, status, json, bytes;
-    void *copy;
 
     if (napi_create_object(env, &result) != napi_ok ||
         napi_create_int32(env, (int32_t)work->status, &status) != napi_ok ||
@@ -195,8 +217,7 @@ static napi_value make_result(napi_env env, struct work *work)
         return NULL;
     if (!work->called.owned)
         (void)napi_get_null(env, &bytes);
-    else if (napi_create_buffer_copy(env, work->called.bytes.len, work->called.bytes.ptr, &copy,
-                                     &bytes) != napi_ok)
+    else if (make_buffer(env, &work->called, &bytes) != napi_ok)
         return NULL;
     if (napi_set_named_property(env, result, "status", status) != napi_ok ||
         napi_set_named_property(env, result, "json", json) != napi_ok ||

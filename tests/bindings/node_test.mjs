@@ -163,9 +163,18 @@ const isSanitized = (process.env.LD_PRELOAD ?? '').includes('asan');
 test('what nobody has any more is freed', { skip: isSanitized }, async () => {
     const program = `const { Engine, Store } = require(${JSON.stringify(
         folder ? path.resolve(folder, 'lib/index.cjs') : 'weir-context')});
+        const assert = require('node:assert');
+        const content = 'words of the user, '.repeat(60000), body = JSON.stringify({ model: 'gpt-4o',
+            tools: [{ type: 'function', function: { name: 'weir_recall' } }], messages: [
+                { role: 'user', content }, { role: 'assistant', content: null, tool_calls: [
+                    { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }] },
+                { role: 'tool', tool_call_id: 'c', content: 'a line\\n'.repeat(9000) }] });
         (async () => {
             const use = async () => { for (let i = 0; i < 4; i++) {
-                await new Engine({ store: new Store() }).count('x');
+                const engine = new Engine({ store: new Store() });
+                await engine.count('x');
+                for (let n = 0; n < 20; n++)
+                    assert((await engine.project(body, { policy: 'lean' })).body.length > 1e6);
                 gc(); await new Promise(setImmediate); } };
             await use(); const before = process.memoryUsage().rss;
             await use(); await use();
