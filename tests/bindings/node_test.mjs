@@ -35,10 +35,17 @@ function talk(results = 8) {
 
 const handleOf = (body) => body.toString().match(/wr_[0-9a-f]{20}/)[0];
 
-test('CommonJS and ES modules are one', () => {
+test('CommonJS and ES modules are one, by the same names', async () => {
     const require = createRequire(import.meta.url);
     const other = require(folder ? path.join(folder, 'lib/index.cjs') : 'weir-context');
     assert.equal(other.Engine, Engine);
+    assert.deepEqual(Object.keys(weir).filter((name) => name !== 'default').sort(),
+        Object.keys(other).sort());
+    const adapters = (kind) => (folder ? path.join(folder, `lib/frameworks.${kind}`)
+        : 'weir-context/frameworks');
+    const named = await import(folder ? pathToFileURL(adapters('mjs')) : adapters());
+    const { default: _, ...functions } = named;
+    assert.deepEqual(functions, { ...require(adapters('cjs')) });
     assert.match(weir.version, /^\d+\.\d+\.\d+$/);
 });
 
