@@ -378,27 +378,36 @@ $(BUILD)/weir.1: $(BUILD)/weir
 
 # What `make dist` has built from others' sources is kept for the next time.
 DIST_CACHE ?= $(abspath $(BUILD))/dist-cache
-.PHONY: dist dist-aarch64 test-dist dist-again check-portable bench-startup
-dist: ## packages into dist/: a tarball with a portable program, a Debian package, checksums
-	@$(BOOTSTRAP) dist
+.PHONY: dist dist-aarch64 test-dist dist-again check-portable bench-startup portable for-packages
+dist: portable ## packages into dist/: tarball, Debian package, wheel, npm package, checksums
 	@+$(MAKE) --no-print-directory -j$(JOBS) all
-	@+DIST_CACHE=$(DIST_CACHE) packaging/dist/portable $(BUILD)/portable
 	@rm -rf dist
 	@packaging/dist/tarball $(BUILD)/portable $(BUILD)/weir dist
 	@packaging/dist/deb $(BUILD)/weir dist
+	@packaging/dist/bindings dist $(BUILD)/portable
 	@cd dist && sha256sum weir* > SHA256SUMS && cat SHA256SUMS
 
-dist-aarch64: dist ## and a tarball for 64-bit ARM (needs gcc-aarch64-linux-gnu, qemu-user-static)
+dist-aarch64: dist ## and for 64-bit ARM (needs gcc-aarch64-linux-gnu, qemu-user-static)
 	@command -v aarch64-linux-gnu-gcc qemu-aarch64-static >/dev/null || \
 	    { echo 'needs the packages gcc-aarch64-linux-gnu and qemu-user-static' >&2; exit 1; }
 	@+DIST_CACHE=$(DIST_CACHE) packaging/dist/portable $(BUILD)/portable-aarch64 aarch64-linux-gnu
 	@packaging/dist/tarball $(BUILD)/portable-aarch64 $(BUILD)/weir dist aarch64
+	@packaging/dist/bindings dist $(BUILD)/portable $(BUILD)/portable-aarch64
 	@cd dist && sha256sum weir* > SHA256SUMS && cat SHA256SUMS
+
+portable:
+	@$(BOOTSTRAP) dist
+	@+DIST_CACHE=$(DIST_CACHE) packaging/dist/portable $(BUILD)/portable
+
+# What packaging/dist/portable builds, with libraries and flags of its own. The names of Node's
+# headers are asked for in the recipe only.
+for-packages: $(BUILD)/weir $(BUILD)/libweir.so
+	@+[ -z "$(NODE_INCLUDE)" ] || $(MAKE) --no-print-directory $(BUILD)/bindings/weir.node
 
 test-dist: ## each package of dist/ on a bare system, and a real session through it (needs root)
 	@packaging/dist/test.py dist $(DIST_CACHE)
 
-dist-again: ## build the portable program once more, in another folder: the same bytes?
+dist-again: ## build it all once more, in another folder: the same bytes?
 	@DIST_CACHE=$(DIST_CACHE) packaging/dist/again $(BUILD)/portable
 
 bench-startup: ## how long the program and the portable one take to start

@@ -1,31 +1,7 @@
-# Packages for Python and Node, made from the same objects as the program (docs/embed.md).
-#
-# A package brings all that its library needs but the C library: Debian's static archives are linked
-# in, so that nothing in the process can be mistaken for it (Python has an OpenSSL and an SQLite of
-# its own). The program beside it is a process of its own and finds the shared libraries that it was
-# built with in its own folder: an old-style run path holds for them and for what they need in turn.
+# Packages for Python and Node (docs/embed.md). `make dist` makes them too, of what
+# packaging/dist/portable builds; tests and benches here use the library of this system's build.
 
 DIST ?= dist
-PORTABLE := $(BUILD)/portable
-# Archives of the C library itself are not for shared objects.
-OF_LIBC := -lm -ldl -lrt -lpthread -pthread
-STATIC_LIBS = $(call once,STATIC_LIBS,$(filter-out $(OF_LIBC), \
-                $(shell pkg-config --libs --static $(PKGS))))
-STATIC_LINK = -static-libgcc -Wl,-Bstatic -Wl,--start-group $(STATIC_LIBS) -Wl,--end-group \
-              -Wl,-Bdynamic -Wl,--as-needed -lpthread -lm -ldl
-
-$(PORTABLE)/libweir.so: $(LIB_OBJ) src/libweir.map
-	@mkdir -p $(@D)
-	$(call say,ld)
-	$(Q)$(CC) $(CFLAGS) $(HARDEN_LD) $(LDFLAGS) -shared -Wl,-soname,libweir.so.$(SOVERSION) \
-	    -Wl,-s -Wl,-z,defs -Wl,--version-script=src/libweir.map -Wl,--exclude-libs,ALL \
-	    $(filter %.o,$^) $(STATIC_LINK) -o $@
-
-$(PORTABLE)/weir: $(call objects,$(CLI_SRC)) $(PROGRAM_ARCHIVES)
-	@mkdir -p $(@D)
-	$(call say,ld)
-	$(Q)$(CC) $(LINK_FLAGS) -Wl,-s -Wl,--disable-new-dtags -Wl,-rpath,'$$ORIGIN/lib' $^ $(PROGRAM_LIBS) \
-	    -o $@
 
 # Headers of Node-API: beside the node that is run, or Debian's libnode-dev.
 NODE_INCLUDE = $(call once,NODE_INCLUDE,$(firstword $(wildcard \
@@ -39,35 +15,27 @@ $(BUILD)/bindings/node/addon.o: bindings/node/addon.c $(BUILD)/flags
 	$(call say,cc)
 	$(Q)$(CC) -std=c11 $(C_WARN) $(COMMON) -isystem $(NODE_INCLUDE) -MMD -MP -c $< -o $@
 
-$(PORTABLE)/weir.node: $(BUILD)/bindings/node/addon.o $(LIB_OBJ) bindings/node/addon.map
-	@mkdir -p $(@D)
-	$(call say,ld)
-	$(Q)$(CC) $(CFLAGS) $(HARDEN_LD) $(LDFLAGS) -shared -Wl,-s -Wl,--exclude-libs,ALL \
-	    -Wl,--version-script=bindings/node/addon.map $(filter %.o,$^) $(STATIC_LINK) -o $@
-
-# The same over the system's libraries, for builds under sanitizers.
-$(BUILD)/bindings/weir.node: $(BUILD)/bindings/node/addon.o $(LIB_OBJ)
+$(BUILD)/bindings/weir.node: $(BUILD)/bindings/node/addon.o $(LIB_OBJ) bindings/node/addon.map
 	$(call say,ld)
 	$(Q)$(CC) $(CFLAGS) $(HARDEN_LD) $(LDFLAGS) -shared \
 	    -Wl,--version-script=bindings/node/addon.map $(filter %.o,$^) $(LIBS) -o $@
 
 -include $(BUILD)/bindings/node/addon.d
 
-# The packages as they stand in the tree, over the libraries that go into them.
+# The packages as they stand in the tree, over the libraries of this build.
 PACKAGES = PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$(CURDIR)/bindings/python \
-           WEIR_LIBRARY=$(CURDIR)/$(PORTABLE)/libweir.so WEIR_PACKAGE=$(CURDIR)/bindings/node \
-           WEIR_ADDON=$(CURDIR)/$(PORTABLE)/weir.node
+           WEIR_LIBRARY=$(CURDIR)/$(BUILD)/libweir.so WEIR_PACKAGE=$(CURDIR)/bindings/node \
+           WEIR_ADDON=$(CURDIR)/$(BUILD)/bindings/weir.node
 
 .PHONY: wheel npm test-bindings bench-bindings
-wheel: $(PORTABLE)/libweir.so $(PORTABLE)/weir ## dist/weir_context-V-...whl: Python, library, program
-	bindings/python/make_wheel.py --version $(VERSION) --library $(PORTABLE)/libweir.so \
-	    --program $(PORTABLE)/weir --out $(DIST)
+wheel: portable ## dist/weir_context-V-...whl: Python, library, program
+	bindings/python/make_wheel.py --version $(VERSION) --build $(BUILD)/portable --out $(DIST)
 
-npm: $(PORTABLE)/weir.node $(PORTABLE)/weir ## dist/weir-context-V.tgz: Node, library, program
-	bindings/node/make_package.py --version $(VERSION) --addon $(PORTABLE)/weir.node \
-	    --program $(PORTABLE)/weir --out $(DIST)
+npm: portable ## dist/weir-context-V.tgz: Node, library, program
+	bindings/node/make_package.py --version $(VERSION) --out $(DIST) $(BUILD)/portable
 
-test-bindings: wheel npm ## packages as strangers have them, and real frameworks (needs pip, npm)
+test-bindings: portable $(BUILD)/libweir.so $(BUILD)/bindings/weir.node
+test-bindings: ## packages as strangers have them, and real frameworks (needs pip, npm)
 	tests/bindings/wheel_test.sh $(BUILD)
 	tests/bindings/npm_test.sh $(BUILD)
 	$(PACKAGES) tests/bindings/embed_page.py $(BUILD)
@@ -76,6 +44,6 @@ test-bindings: wheel npm ## packages as strangers have them, and real frameworks
 	tests/bindings/asan_test.sh $(BUILD)/asan-gcc
 	$(PACKAGES) tests/bindings/play_frameworks.py $(BUILD)/frameworks
 
-bench-bindings: $(PORTABLE)/libweir.so $(PORTABLE)/weir.node $(BUILD)/bench/bench_call
+bench-bindings: $(BUILD)/libweir.so $(BUILD)/bindings/weir.node $(BUILD)/bench/bench_call
 bench-bindings: ## what Python and Node add to a call, beside C
 	$(PACKAGES) bench/bindings.py $(BUILD)/bench/bench_call

@@ -1,36 +1,36 @@
-"""What a package of ours must bring along: the shared libraries of a program, less the C library's.
+"""What a library or program of ours needs of the system, and which processor it is for.
 
-Libraries of the C library stay the system's: they belong to its kernel and its resolver, and every
-Linux with the version that needs_glibc() gives has them.
+Read by readelf, which reads those of other processors too. A package brings all that it needs but
+the C library, which belongs to the system: to its kernel and its resolver.
 """
-import os
 import re
 import subprocess
 
-OF_LIBC = re.compile(r"^(linux-vdso|ld-linux.*|libc|libm|libpthread|libdl|librt|libresolv|libutil|"
-                     r"libnsl|libanl|libnss_.*)\.so")
+OF_LIBC = re.compile(r"^(ld-linux.*|libc|libm|libpthread|libdl|librt|libresolv)\.so")
+MACHINES = {"X86-64": "x86_64", "AArch64": "aarch64"}
 
 
-def said(*command):
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+def said(*options):
+    return subprocess.run(["readelf", "-W", *options], check=True, stdout=subprocess.PIPE,
+                          text=True).stdout
 
 
-def libraries(path):
-    """{name: file} of what the loader would load for it; fails where something is not found."""
-    found = {}
-    for line in said("ldd", path).splitlines():
-        parts = line.split()
-        if "not found" in line:
-            raise SystemExit(f"{path}: {line.strip()}")
-        if "=>" in parts and not OF_LIBC.match(parts[0]):
-            found[parts[0]] = os.path.realpath(parts[2])
-    return found
+def machine(path):
+    """As Python's platform.machine() says it."""
+    name = re.search(r"Machine:\s*(.*)", said("-h", path))[1]
+    return next(ours for theirs, ours in MACHINES.items() if theirs in name)
 
 
-def needs_glibc(paths):
-    """(2, 34): the newest version of the C library that one of them wants something of."""
-    newest = (2, 17)
-    for path in paths:
-        for version in re.findall(r"GLIBC_(\d+)\.(\d+)", said("readelf", "-V", "-W", path)):
-            newest = max(newest, tuple(map(int, version)))
-    return newest
+def check_alone(path, is_static):
+    """Fails where `path` needs a library beside the C library; where it is static, any."""
+    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", said("-d", path))
+    left = [name for name in needed if is_static or not OF_LIBC.match(name)]
+    if left:
+        raise SystemExit(f"{path} needs {', '.join(left)}: packages are made of what "
+                         "packaging/dist/portable builds")
+
+
+def needs_glibc(path):
+    """(2, 34): the newest version of the C library that it wants something of."""
+    versions = re.findall(r"GLIBC_(\d+)\.(\d+)", said("-V", path))
+    return max([(2, 17), *(tuple(map(int, version)) for version in versions)])

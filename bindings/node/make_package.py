@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Writes the npm package: its files, the prebuilt addon, and the program with what it needs.
+"""Writes the npm package: its files, and prebuilt addon and portable program of each processor.
 
-    make_package.py --version V --addon weir.node --program weir --out dist
+    make_package.py --version V --out dist build/portable [build/portable-aarch64]
 
-The same input gives the same bytes: names are sorted, times are fixed.
+The folders are those that packaging/dist/portable filled. The same input gives the same bytes: names
+are sorted, times are fixed.
 """
 import argparse
 import gzip
 import io
 import json
 import os
-import platform
 import sys
 import tarfile
 
@@ -30,30 +30,32 @@ def read(path):
 
 def contents(options):
     """{name: (bytes, may be run)}"""
-    cpu = CPU.get(platform.machine(), platform.machine())
-    place = f"prebuilds/linux-{cpu}"
     package = json.loads(read(os.path.join(HERE, "package.json")))
-    package.update(version=options.version, cpu=[cpu])
-    files = {"package.json": (json.dumps(package, indent=4).encode() + b"\n", False),
-             "LICENSE": (read(os.path.join(HERE, "..", "..", "LICENSE")), False),
-             "README.md": (read(os.path.join(HERE, "README.md")), False),
-             f"{place}/weir.node": (read(options.addon), True),
-             f"{place}/weir": (read(options.program), True)}
+    files, cpus = {}, []
+    for build in options.builds:
+        addon, program = (os.path.join(build, name) for name in ("weir.node", "weir"))
+        elf.check_alone(addon, is_static=False)
+        elf.check_alone(program, is_static=True)
+        cpus.append(CPU[elf.machine(addon)])
+        place = f"prebuilds/linux-{cpus[-1]}"
+        files[f"{place}/weir.node"] = (read(addon), True)
+        files[f"{place}/weir"] = (read(program), True)
+    package.update(version=options.version, cpu=sorted(cpus))
+    files["package.json"] = (json.dumps(package, indent=4).encode() + b"\n", False)
+    files["LICENSE"] = (read(os.path.join(HERE, "..", "..", "LICENSE")), False)
+    files["notices"] = (read(os.path.join(options.builds[0], "notices")), False)
+    files["README.md"] = (read(os.path.join(HERE, "README.md")), False)
     for folder in ("lib", "bin"):
         for name in os.listdir(os.path.join(HERE, folder)):
             files[f"{folder}/{name}"] = (read(os.path.join(HERE, folder, name)), folder == "bin")
-    for name, path in elf.libraries(options.program).items():
-        files[f"{place}/lib/{name}"] = (read(path), True)
-    left = set(elf.libraries(options.addon))
-    if left:
-        raise SystemExit(f"the addon needs {', '.join(sorted(left))}: link them statically")
     return files
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for name in ("version", "addon", "program", "out"):
+    for name in ("version", "out"):
         parser.add_argument("--" + name, required=True)
+    parser.add_argument("builds", nargs="+")
     options = parser.parse_args()
     files = contents(options)
     packed = io.BytesIO()

@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
-"""Writes the wheel: the package, the library in it, and the program with what it needs.
+"""Writes the wheel: the package, the library in it, and the portable program.
 
-    make_wheel.py --version V --library libweir.so --program weir --out dist
+    make_wheel.py --version V --build build/portable --out dist
 
-Python's standard library alone writes it, and the same input gives the same bytes: names are
+BUILD is a folder that packaging/dist/portable filled, for this processor or another. Python's standard library alone writes it, and the same input gives the same bytes: names are
 sorted, times are fixed, and compression is one of zlib's levels.
 """
 import argparse
 import base64
 import hashlib
 import os
-import platform
 import sys
 import zipfile
 
@@ -59,16 +58,13 @@ def license_name():
 def contents(options):
     """All files but RECORD, and the tag of the platforms that can use them."""
     files = sources()
-    needed = elf.libraries(options.program)
-    files["weir/_lib/libweir.so"] = read(options.library)
-    files["weir/_bin/weir"] = read(options.program)
-    for name, path in needed.items():
-        files[f"weir/_bin/lib/{name}"] = read(path)
-    left = set(elf.libraries(options.library))
-    if left:
-        raise SystemExit(f"the library needs {', '.join(sorted(left))}: link them statically")
-    major, minor = elf.needs_glibc([options.library, options.program, *needed.values()])
-    tag = f"py3-none-manylinux_{major}_{minor}_{platform.machine()}"
+    library, program = (os.path.join(options.build, name) for name in ("libweir.so", "weir"))
+    elf.check_alone(library, is_static=False)
+    elf.check_alone(program, is_static=True)
+    files["weir/_lib/libweir.so"] = read(library)
+    files["weir/_bin/weir"] = read(program)
+    major, minor = elf.needs_glibc(library)
+    tag = f"py3-none-manylinux_{major}_{minor}_{elf.machine(library)}"
     info = f"weir_context-{options.version}.dist-info"
     files[f"{info}/METADATA"] = METADATA.format(
         version=options.version, license=license_name(),
@@ -77,6 +73,7 @@ def contents(options):
                               f"Tag: {tag}\n").encode()
     files[f"{info}/entry_points.txt"] = ENTRY_POINTS.encode()
     files[f"{info}/LICENSE"] = read(os.path.join(HERE, "..", "..", "LICENSE"))
+    files[f"{info}/notices"] = read(os.path.join(options.build, "notices"))
     return files, tag, info
 
 
@@ -101,7 +98,7 @@ def write(path, files, last):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for name in ("version", "library", "program", "out"):
+    for name in ("version", "build", "out"):
         parser.add_argument("--" + name, required=True)
     options = parser.parse_args()
     files, tag, info = contents(options)

@@ -7,8 +7,9 @@ A tarball goes into a folder with nothing else in it, not even a C library; the 
 into a minimal Debian (debootstrap, kept in CACHE), by apt-get with its dependencies. Both are
 used by chroot: the version, a count, a manual, and a session through `weir serve` against the
 strict upstream, which must get less than was sent; then the original comes back by `weir recall`.
-One for another processor is run by qemu-user-static. Says aloud what is skipped: without root
-there is no chroot, without debootstrap no Debian.
+One for another processor is run by qemu-user-static; wheel and npm package for it by the Python
+and the Node that Debian has for it (those for this one have tests of their own, tests/bindings).
+Says aloud what is skipped: without root there is no chroot, without debootstrap no Debian.
 """
 import glob
 import hashlib
@@ -95,7 +96,8 @@ def try_tarball(path, version, arch):
                  for f in glob.glob(os.path.join(root, top, '**'), recursive=True)}
         for name in ('bin/weir', 'share/man/man1/weir.1.gz', 'share/man/man1/weir-serve.1.gz',
                      'share/bash-completion/completions/weir', 'share/zsh/site-functions/_weir',
-                     'share/fish/vendor_completions.d/weir.fish', 'share/doc/weir/LICENSE'):
+                     'share/fish/vendor_completions.d/weir.fish', 'share/doc/weir/LICENSE',
+                     'share/doc/weir/notices'):
             ok(f'{what}: {name}', name in there)
         sbom = os.path.join(root, top, 'share/doc/weir/sbom.spdx.json')
         with open(sbom, encoding='utf-8') as file:
@@ -112,6 +114,56 @@ def try_tarball(path, version, arch):
             shutil.copy(emulator, os.path.join(root, 'qemu'))
             program.insert(0, '/qemu')
         use(what, root, program, version)
+
+
+ON_NODE = """
+const { Store, project, recall, count } = require(process.argv[2]);
+(async () => {
+    const given = Buffer.from(require('fs').readFileSync(process.argv[3]));
+    const store = new Store(), { body } = await project(given, { policy: 'auto', store });
+    const [handle] = body.toString().match(/wr_[0-9a-f]{20}/);
+    const { text } = await recall(handle, { store });
+    console.log(process.arch, await count('What is a weir?'), body.length < given.length / 3,
+        JSON.parse(given).messages[2].content === text);
+})();
+"""
+
+
+def try_for_other(arch, wheel, package, cache):
+    """Python's and Node's package of another processor, by an interpreter for it."""
+    emulator, host = shutil.which(f'qemu-{arch}-static'), f'{arch}-linux-gnu'
+    if not emulator:
+        print(f'skipped: packages for {arch}: qemu-user-static is not installed')
+        return
+    made = subprocess.run([os.path.join(HERE, 'sysroot'), cache, host, 'interpreters', 'python3',
+                           'nodejs'], stdout=subprocess.PIPE, text=True)
+    if made.returncode:
+        print(f'skipped: packages for {arch}: Debian has no Python or Node for it')
+        return
+    root = made.stdout.strip()
+    python = glob.glob(os.path.join(root, 'usr/bin/python3.*[0-9]'))[0]
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([sys.executable, '-m', 'zipfile', '-e', wheel, folder], check=True)
+        done = subprocess.run(
+            [emulator, '-L', root, '-E', f'PYTHONHOME={root}/usr', '-E', f'PYTHONPATH={folder}',
+             python, os.path.join(HERE, '../../tests/bindings/python_test.py')],
+            capture_output=True, text=True)
+        ok(f'wheel {arch}: the tests of the package pass: {done.stderr[-1500:]}',
+           done.returncode, 0)
+        if not package:
+            print('skipped: there is no npm package')
+            return
+        subprocess.run(['tar', '-xzf', package, '-C', folder], check=True)
+        script, body = os.path.join(folder, 'use.cjs'), os.path.join(folder, 'body.json')
+        for path, text in ((script, ON_NODE), (body, json.dumps({
+                'model': 'gpt-4o', 'messages': TALK, 'tools': TOOLS}))):
+            with open(path, 'w', encoding='utf-8') as file:
+                file.write(text)
+        done = subprocess.run(
+            [emulator, '-L', root, os.path.join(root, 'usr/bin/node'), script,
+             os.path.join(folder, 'package/lib/index.cjs'), body], capture_output=True, text=True)
+        ok(f'npm package {arch}: it projects and recalls: {done.stderr[-1500:]}',
+           done.stdout, f'{"arm64" if arch == "aarch64" else arch} 6 true true\n')
 
 
 def minimal_debian(cache):
@@ -165,6 +217,11 @@ def main():
     for path in sorted(glob.glob(os.path.join(dist, f'weir-{version}-linux-*.tar.gz'))):
         arch = path.removesuffix('.tar.gz').rpartition('-')[2]
         try_tarball(path, version, arch)
+    packages = glob.glob(os.path.join(dist, f'weir-context-{version}.tgz'))
+    for path in sorted(glob.glob(os.path.join(dist, f'weir_context-{version}-*.whl'))):
+        arch = re.search(r'manylinux_\d+_\d+_(\w+)\.whl', path)[1]
+        if arch != os.uname().machine:
+            try_for_other(arch, path, packages[0] if packages else None, cache)
     debs = glob.glob(os.path.join(dist, f'weir_{version}_*.deb'))
     base = minimal_debian(cache)
     if base and debs:

@@ -2,7 +2,7 @@
 # The npm package as a stranger has it: two builds are the same bytes, it installs offline, works
 # beside nothing but the C library, and brings the program.
 #
-#   npm_test.sh BUILD       BUILD/portable has the addon and the program
+#   npm_test.sh BUILD       packaging/dist/portable has filled BUILD/portable
 set -u
 cd "$(dirname "$0")/../.."
 BUILD=${1:-build}
@@ -12,6 +12,7 @@ trap 'rm -rf "$work"' EXIT
 passed=0
 failed=0
 root=$PWD
+typescript=$(cd "$BUILD" && pwd)/typescript
 
 check()
 {
@@ -30,7 +31,7 @@ make_package()
 {
     bindings/node/make_package.py --version "$(sed -n 's/^#define WEIR_VERSION_M[A-Z]* //p
         s/^#define WEIR_VERSION_PATCH //p' include/weir/version.h | paste -sd.)" \
-        --addon "$BUILD/portable/weir.node" --program "$BUILD/portable/weir" --out "$1"
+        --out "$1" "$BUILD/portable"
 }
 
 builds_the_same_twice()
@@ -50,15 +51,39 @@ tests_pass()
         node --test node_test.mjs
 }
 
+# The page's example too.
+is_typed()
+{
+    cp "$root"/tests/bindings/types.*ts "$work/app" &&
+        sed -n '/^```ts$/,/^```$/{/^```/!p}' "$root/docs/embed.md" >"$work/app/page.mts" &&
+        ln -s "$typescript/node_modules/@types" "$work/app/node_modules/@types" &&
+        cd "$work/app" && node "$typescript/node_modules/typescript/bin/tsc" --noEmit --strict \
+            --module nodenext --target es2022 --types node types.mts types.cts page.mts
+}
+
 brings_the_program()
 {
     cd "$work/app" && npx --offline weir --version | grep -E '^weir [0-9.]+$' &&
         ! npx --offline weir nobody
 }
 
+# Without a network, as one does who has nothing but the file.
+npx_runs_the_file()
+{
+    HOME=$work/home unshare -rn npx --yes --offline --package="$(echo "$work"/one/*.tgz)" \
+        weir --version | grep -E '^weir [0-9.]+$'
+}
+
 check 'two builds of the package are the same bytes' builds_the_same_twice
 check 'it installs offline' installs_offline
 check 'the tests of the package pass with what was installed' tests_pass
+if [ -d "$typescript/node_modules/typescript" ] || npm install --silent --no-audit --no-fund \
+    --prefix "$typescript" typescript @types/node@20 >/dev/null 2>&1; then
+    check 'its types allow what it has, and nothing else' is_typed
+else
+    echo 'SKIPPED the types: TypeScript cannot be had by npm'
+fi
+check 'npx runs it from the file' npx_runs_the_file
 check 'the program is there, with its exit code' brings_the_program
 echo "npm: $passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -2,7 +2,7 @@
 # The wheel as a stranger has it: two builds are the same bytes, it installs without an index, works
 # beside nothing but the C library, and brings the program.
 #
-#   wheel_test.sh BUILD       BUILD/portable has the library and the program
+#   wheel_test.sh BUILD       packaging/dist/portable has filled BUILD/portable
 set -u
 cd "$(dirname "$0")/../.."
 BUILD=${1:-build}
@@ -30,7 +30,7 @@ make_wheel()
 {
     bindings/python/make_wheel.py --version "$(sed -n 's/^#define WEIR_VERSION_M[A-Z]* //p
         s/^#define WEIR_VERSION_PATCH //p' include/weir/version.h | paste -sd.)" \
-        --library "$BUILD/portable/libweir.so" --program "$BUILD/portable/weir" --out "$1"
+        --build "$BUILD/portable" --out "$1"
 }
 
 builds_the_same_twice()
@@ -97,6 +97,18 @@ brings_the_program()
         'import weir; print(weir.__version__)')" ] && "$work/venv/bin/weir-context" --help
 }
 
+# Without a network, as one does who has nothing but the file.
+runs_offline()
+{
+    local runners=$PWD/$BUILD/runners/bin wheel
+    wheel=$(echo "$work"/one/*.whl)
+    HOME=$work/home PIPX_HOME=$work/pipx PIP_NO_INDEX=1 UV_PYTHON_DOWNLOADS=never unshare -rn sh -c "
+        '$runners/uvx' --offline --from '$wheel' weir --version &&
+        '$runners/pipx' run --spec '$wheel' weir-context --version" | sort -u >"$work/said"
+    cat "$work/said"
+    [ "$(cat "$work/said")" = "$("$work/venv/bin/weir" --version)" ]
+}
+
 is_typed()
 {
     [ -e "$(echo "$work"/venv/lib/python*/site-packages/weir/py.typed)" ]
@@ -110,5 +122,12 @@ check 'nothing but the C library is loaded from elsewhere' loads_nothing_else
 check 'library and program work where there is nothing but the C library' works_in_a_bare_root
 check 'the program is a console script' brings_the_program
 check 'the package is typed' is_typed
+if [ -x "$BUILD/runners/bin/uvx" ] || { python3 -m venv "$BUILD/runners" &&
+    "$BUILD/runners/bin/pip" install --quiet uv pipx >/dev/null 2>&1; }; then
+    check 'uvx and pipx run it from the file, offline' runs_offline
+else
+    rm -rf "$BUILD/runners"
+    echo 'SKIPPED uvx and pipx: they cannot be had by pip'
+fi
 echo "wheel: $passed passed, $failed failed"
 [ "$failed" -eq 0 ]
