@@ -4,9 +4,9 @@
     bindings.py BENCH_CALL      the program of bench/bench_call.c; WEIR_LIBRARY and PYTHONPATH name
                                 library and package of Python, WEIR_PACKAGE and WEIR_ADDON Node's
 
-Each of the three makes some rounds of calls and says the best and the median round; they take turns,
-three times, and the best of those counts: other work on the machine only makes a call slower. The
-goal is at most 50 us over C at the median.
+Each of the three makes some rounds of calls and says the best and the median round; they take
+turns, three times, and the best of those counts: other work on the machine only makes a call
+slower. The goal is at most 50 us over C at the median.
 """
 import json
 import os

@@ -3,8 +3,8 @@
 
     make_package.py --version V --out dist build/portable [build/portable-aarch64]
 
-The folders are those that packaging/dist/portable filled. The same input gives the same bytes: names
-are sorted, times are fixed.
+The folders are those that packaging/dist/portable filled. The same input gives the same bytes:
+names are sorted, times are fixed.
 """
 import argparse
 import gzip

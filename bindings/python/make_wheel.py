@@ -3,8 +3,9 @@
 
     make_wheel.py --version V --build build/portable --out dist
 
-BUILD is a folder that packaging/dist/portable filled, for this processor or another. Python's standard library alone writes it, and the same input gives the same bytes: names are
-sorted, times are fixed, and compression is one of zlib's levels.
+BUILD is a folder that packaging/dist/portable filled, for this processor or another. Python's
+standard library alone writes it, and the same input gives the same bytes: names are sorted, times
+are fixed, and compression is one of zlib's levels.
 """
 import argparse
 import base64

@@ -102,7 +102,8 @@ runs_offline()
 {
     local runners=$PWD/$BUILD/runners/bin wheel
     wheel=$(echo "$work"/one/*.whl)
-    HOME=$work/home PIPX_HOME=$work/pipx PIP_NO_INDEX=1 UV_PYTHON_DOWNLOADS=never unshare -rn sh -c "
+    export PIPX_HOME=$work/pipx PIP_NO_INDEX=1 UV_PYTHON_DOWNLOADS=never
+    HOME=$work/home unshare -rn sh -c "
         '$runners/uvx' --offline --from '$wheel' weir --version &&
         '$runners/pipx' run --spec '$wheel' weir-context --version" | sort -u >"$work/said"
     cat "$work/said"
