@@ -18,10 +18,12 @@
 #include "json/write.h"
 #include "proxy/compress.h"
 #include "proxy/pages.h"
+#include "proxy/webhook.h"
 #include "weir/call.h"
 #include "weir/weir.h"
 
-#define ROOT "/weir/v1/"
+#define ROOT    "/weir/v1/"
+#define WEBHOOK ROOT "webhook"
 
 struct wr_call_page {
     struct wr_page_desk desk;
@@ -64,7 +66,8 @@ static bool is_retrieve(weir_span path)
 bool wr_call_page_is(weir_span target)
 {
     weir_span path = wr_target_path(target);
-    return wr_span_is(path, WR_CALL_COMPRESS) || is_retrieve(path) || find_method(path);
+    return wr_span_is(path, WR_CALL_COMPRESS) || wr_span_is(path, WEBHOOK) || is_retrieve(path) ||
+           find_method(path);
 }
 
 /* ---- answers ---- */
@@ -187,20 +190,13 @@ static int answer_method(struct wr_page_call *call, const struct method *method)
     return status ? say_error(&call->answer, status, &err) : 200;
 }
 
-static void answer_call(struct wr_page_call *call)
+/* What gateways call. */
+static int answer_gateway(struct wr_page_call *call, const struct wr_config *config)
 {
     struct wr_call_page *page = call->desk->user;
     const struct headers *headers = call->user;
-    const struct method *method = find_method(wr_target_path(call->target));
-    weir_span path = wr_target_path(call->target);
-
-    const struct wr_config *config = page->config;
-
-    wr_engine_renew_policies(page->engine, config->policies_number, config->policies_yaml);
-    if (method) {
-        call->status = answer_method(call, method);
-        return;
-    }
+    weir_span path = wr_target_path(call->target), body = wr_buf_view(&call->body);
+    struct weir_err err = {0};
     struct wr_compress compress = {.engine = page->engine,
                                    .store = open_store(page),
                                    .policy = config->policy,
@@ -208,11 +204,24 @@ static void answer_call(struct wr_page_call *call)
                                    .session = headers ? headers->session : (weir_span){"", 0},
                                    .now_ms = call->started_ms,
                                    .is_bypassed = headers && headers->is_bypassed};
-    call->status =
-        is_retrieve(path)
-            ? wr_retrieve_answer(&compress, wr_span_from(path, sizeof(WR_CALL_RETRIEVE) - 1),
-                                 &call->answer)
-            : wr_compress_answer(&compress, wr_buf_view(&call->body), &call->answer);
+
+    if (is_retrieve(path))
+        return wr_retrieve_answer(&compress, wr_span_from(path, sizeof(WR_CALL_RETRIEVE) - 1),
+                                  &call->answer);
+    if (wr_span_is(path, WR_CALL_COMPRESS))
+        return wr_compress_answer(&compress, body, &call->answer);
+    weir_status status = wr_webhook_answer(&compress, body, &call->answer, &err);
+    return status ? say_error(&call->answer, status, &err) : 200;
+}
+
+static void answer_call(struct wr_page_call *call)
+{
+    struct wr_call_page *page = call->desk->user;
+    const struct method *method = find_method(wr_target_path(call->target));
+    const struct wr_config *config = page->config;
+
+    wr_engine_renew_policies(page->engine, config->policies_number, config->policies_yaml);
+    call->status = method ? answer_method(call, method) : answer_gateway(call, config);
 }
 
 /* ---- life ---- */

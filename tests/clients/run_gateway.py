@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""LiteLLM's gateway with Weir where its `headroom` guardrail expects a compressor.
+"""LiteLLM's gateway with Weir where its `headroom` guardrail expects a compressor, and Portkey's
+open one with Weir as its webhook.
 
-    run_gateway.py CLIENTS_DIR    where LiteLLM is or is to be installed (pip)
+    run_gateway.py CLIENTS_DIR    where they are or are to be installed (pip, npm)
 
 WEIR names the program, GATEWAY_LOG a file for what the gateway logs. A long tool result goes
 through the real gateway to a scripted upstream, in Chat Completions and in Anthropic's Messages:
 it must arrive shorter, with the gateway's retrieve tool beside it. In the former the model asks
 for the original by that tool: the gateway must get it from Weir and ask again with it; the client
-sees one answer; the second turn repeats the bytes of the first. Says aloud when LiteLLM cannot be
-installed, and is skipped then (exit 77).
+sees one answer; the second turn repeats the bytes of the first. Behind Portkey's the client has the
+recall tool itself. Says aloud what cannot be installed; without LiteLLM all is skipped (exit 77).
 """
 import hashlib
 import http.client
@@ -27,6 +28,7 @@ ok = CHECK.ok
 LOG = ''.join(f'{i:05d} src/mod_{i % 7}.py: item {i * 7919 % 1000} is fine\n' for i in range(900))
 HASH = hashlib.sha256(LOG.encode()).hexdigest()[:20]
 KEY = 'sk-gateway-0123456789'
+START_SECONDS = 600  # to load it takes 14 s of the processor, which may be busy
 
 
 def python_of(clients):
@@ -42,6 +44,20 @@ def python_of(clients):
             sys.exit(77)
         open(os.path.join(place, 'installed'), 'w', encoding='ascii').close()
     return python
+
+
+def portkey_of(clients):
+    """Its start script, or None."""
+    place = os.path.join(clients, 'portkey')
+    script = os.path.join(place, 'node_modules/@portkey-ai/gateway/build/start-server.js')
+    if not os.path.exists(script):
+        os.makedirs(place, exist_ok=True)
+        try:
+            subprocess.run(['npm', 'install', '--silent', '--no-audit', '--no-fund', '--prefix',
+                            place, '@portkey-ai/gateway@1.15'], check=True)
+        except (OSError, subprocess.CalledProcessError):
+            return None
+    return script
 
 
 def start_gateway(python, folder, weir, upstream):
@@ -78,7 +94,7 @@ def start_gateway(python, folder, weir, upstream):
             return ask(port, 'GET', '/health/liveliness', None)[0] == 200
         except OSError:
             return False
-    if not wait_for(answers):
+    if not wait_for(answers, START_SECONDS):
         raise RuntimeError('the gateway does not start')
     return port, process
 
@@ -151,6 +167,55 @@ def play_messages(port, upstream):
        (HASH in sent, '"headroom_retrieve"' in sent), (True, True))
 
 
+def play_portkey(script, folder, weir, upstream):
+    port = free_port()
+    with open(os.path.join(folder, 'portkey.log'), 'w', encoding='utf-8') as log:
+        process = subprocess.Popen(['node', script, f'--port={port}', '--headless'], stdout=log,
+                                   stderr=log, stdin=subprocess.DEVNULL)
+    STARTED.append(process)
+    config = {'provider': 'openai', 'custom_host': f'http://127.0.0.1:{upstream.port}/v1',
+              'input_guardrails': [{'deny': False, 'default.webhook': {
+                  'webhookURL': f'http://127.0.0.1:{weir.port}/weir/v1/webhook'}}]}
+
+    def talk(chat_messages):
+        """The messages that the provider gets."""
+        upstream.bodies.clear()
+        upstream.say(chat('Fine.', prompt=900))
+        connection = http.client.HTTPConnection('127.0.0.1', port, timeout=120)
+        recall = {'type': 'function', 'function': {'name': 'weir_recall', 'parameters': {
+            'type': 'object', 'properties': {'handle': {'type': 'string'}}}}}
+        connection.request('POST', '/v1/chat/completions', json.dumps({
+            'model': 'gpt-4o', 'messages': chat_messages, 'tools': [CHAT_TOOL, recall]}), {
+                'Content-Type': 'application/json', 'Authorization': 'Bearer k',
+                'x-portkey-config': json.dumps(config)})
+        answer = connection.getresponse()
+        ok('portkey: an answer', (answer.status, b'Fine.' in answer.read()), (200, True))
+        connection.close()
+        return upstream.bodies[-1]['messages']
+
+    def answers():
+        try:
+            connection = http.client.HTTPConnection('127.0.0.1', port, timeout=10)
+            connection.request('GET', '/')
+            return connection.getresponse().status < 500
+        except OSError:
+            return False
+    if not wait_for(answers):
+        raise RuntimeError("Portkey's gateway does not start")
+    sent = talk(CHAT)
+    print(f'portkey: {len(LOG)} bytes of log went on as {len(sent[2]["content"])}')
+    ok('portkey: the log is shorter, with its handle',
+       (len(sent[2]['content']) < len(LOG) // 4, HASH in sent[2]['content']), (True, True))
+    ok('portkey: the rest is as it came', sent[:2] + sent[3:], CHAT[:2] + CHAT[3:])
+    status, data, _ = weir.post('/weir/v1/recall', {'handle': 'wr_' + HASH})
+    ok('portkey: the original comes back', (status, json.loads(data)['text'] == LOG), (200, True))
+    longer = CHAT + [{'role': 'assistant', 'content': 'It is item 450.'},
+                     {'role': 'user', 'content': 'Thanks.'}]
+    ok('portkey: later it is the same', talk(longer)[:len(CHAT)], sent)
+    process.kill()
+    process.wait()
+
+
 def main():
     python = python_of(os.path.abspath(sys.argv[1]))
     with Folder() as folder:
@@ -162,6 +227,11 @@ def main():
         play_messages(port, upstream)
         gateway.kill()
         gateway.wait()
+        script = portkey_of(os.path.abspath(sys.argv[1]))
+        if script:
+            play_portkey(script, folder, weir, upstream)
+        else:
+            print("skipped: Portkey's gateway cannot be installed by npm")
         weir.stop()
     return CHECK.end()
 

@@ -226,6 +226,36 @@ def play_gateway(weir, stored):
        (answer['ccr_hashes'], len(json.dumps(answer['messages'])) < len(LONG)), ([stored], True))
 
 
+def play_webhook(weir, stored):
+    """What a gateway shows to a webhook, with a request whose own tools have the way back."""
+    tools = [{'type': 'function', 'function': {'name': 'weir_recall',
+                                               'parameters': {'type': 'object'}}}]
+
+    def hook(body, **more):
+        status, data, _ = weir.post('/weir/v1/webhook', {'request': {'json': body}, **more},
+                                    {'x-weir-token': ALPHA})
+        return status, json.loads(data)
+
+    asked = {'model': 'gpt-4o', 'messages': MESSAGES, 'tools': tools}
+    _, answer = hook(asked, eventType='beforeRequestHook')
+    sent = answer['transformedData']['request']['json']
+    ok('webhook: all but the log is as it came',
+       {**sent, 'messages': sent['messages'][:2]}, {**asked, 'messages': MESSAGES[:2]})
+    ok('webhook: the log has a marker', (stored in sent['messages'][2]['content'],
+                                         len(sent['messages'][2]['content']) < len(LONG) // 2),
+       (True, True))
+    longer = {**asked, 'messages': MESSAGES + [{'role': 'assistant', 'content': 'Fine.'},
+                                               {'role': 'user', 'content': 'And now?'}]}
+    _, later = hook(longer, eventType='beforeRequestHook')
+    ok('webhook: and stays as it was sent',
+       later['transformedData']['request']['json']['messages'][:3], sent['messages'])
+    let_through = 200, {'verdict': True}
+    ok('webhook: an answer is let through', hook(asked, eventType='afterRequestHook'), let_through)
+    ok('webhook: without a way back nothing leaves', hook({**asked, 'tools': []}), let_through)
+    ok('webhook: what is no chat goes as it came', hook({'input': [1, 2]}), let_through)
+    ok('webhook: nothing, too', hook(None), let_through)
+
+
 def main():
     config = f'listen: 127.0.0.1:0\npolicy: auto\ntokens: [{ALPHA}, {BETA}]\n'
     with Folder() as folder:
@@ -239,6 +269,7 @@ def main():
         play_bytes(weir)
         play_sessions(weir)
         play_gateway(weir, stored)
+        play_webhook(weir, stored)
         # Two names that cannot be mixed up: sessions of the runtime, traffic of the proxy.
         token = {'x-weir-token': ALPHA}
         made = json.loads(weir.post('/weir/v1/sessions', {'id': 'mine', 'model': 'gpt-4o'},
