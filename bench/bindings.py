@@ -16,10 +16,11 @@ import tempfile
 import time
 
 GOAL_US = 50
-TURNS, ROUNDS, CALLS, CALLS_LARGE, LARGE_BYTES = 3, 30, 200, 20, 100_000
+TURNS, ROUNDS, CALLS = 3, 150, 20
 NODE = """
 const { Engine, Store } = require(process.env.WEIR_PACKAGE + '/lib/index.cjs');
-async function measure(what, calls, call) {
+const calls = %d;
+async function measure(what, call) {
     const took = [];
     for (let i = 0; i < calls; i++) await call();
     for (let round = 0; round < %d; round++) {
@@ -32,16 +33,15 @@ async function measure(what, calls, call) {
 }
 (async () => {
     const store = new Store(), engine = new Engine({ store });
-    await measure('count', %d, () => engine.count('What is a weir?'));
+    await measure('count', () => engine.count('What is a weir?'));
     for (const [i, path] of process.argv.slice(1).entries()) {
         const body = require('fs').readFileSync(path);
-        const calls = body.length > %d ? %d : %d;
-        await measure(`${i + 1}, exact`, calls, () => engine.project(body));
-        await measure(`${i + 1}, lean`, calls,
+        await measure(`${i + 1}, exact`, () => engine.project(body));
+        await measure(`${i + 1}, lean`,
             () => engine.project(body, { policy: 'lean', session: 's' }));
     }
 })();
-""" % (ROUNDS, CALLS, LARGE_BYTES, CALLS_LARGE, CALLS)
+""" % (CALLS, ROUNDS)
 
 
 def talk(calls, functions):
@@ -58,15 +58,15 @@ def talk(calls, functions):
         {'type': 'function', 'function': {'name': 'weir_recall'}}]}
 
 
-def measure(what, calls, call):
+def measure(what, call):
     took = []
-    for _ in range(calls):
+    for _ in range(CALLS):
         call()
     for _ in range(ROUNDS):
         start = time.perf_counter()
-        for _ in range(calls):
+        for _ in range(CALLS):
             call()
-        took.append((time.perf_counter() - start) / calls * 1e6)
+        took.append((time.perf_counter() - start) / CALLS * 1e6)
     took.sort()
     print(f'{what}: {took[0]:.2f} {took[ROUNDS // 2]:.2f}')
 
@@ -75,13 +75,12 @@ def measure_python(paths):
     import weir
     store = weir.Store()
     engine = weir.Engine(store=store)
-    measure('count', CALLS, lambda: engine.count('What is a weir?'))
+    measure('count', lambda: engine.count('What is a weir?'))
     for i, path in enumerate(paths, 1):
         with open(path, 'rb') as file:
             body = file.read()
-        calls = CALLS_LARGE if len(body) > LARGE_BYTES else CALLS
-        measure(f'{i}, exact', calls, lambda: engine.project(body))
-        measure(f'{i}, lean', calls, lambda: engine.project(body, policy='lean', session='s'))
+        measure(f'{i}, exact', lambda: engine.project(body))
+        measure(f'{i}, lean', lambda: engine.project(body, policy='lean', session='s'))
 
 
 def figures(command):
