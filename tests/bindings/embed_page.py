@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs the task of docs/embed.md in C, C++, Python and TypeScript: all print the same.
+"""Runs the task of docs/embed.md in C, C++, Python and TypeScript: all print the same. And what the
+page says of each framework in one line is what play_frameworks.py plays.
 
     embed_page.py BUILD      WEIR_ADDON names Node's addon; without it TypeScript is skipped
 
@@ -51,7 +52,41 @@ def commands(folder, found):
             print('SKIPPED in part: the TypeScript of docs/embed.md, without WEIR_ADDON')
 
 
+# A word of each row of the table, and the program in frameworks/ that plays it.
+PLAYED = {'OpenAI and Anthropic SDK, Python': 'sdk.py', 'LangChain, deepagents': 'langchain_agent.py',
+          'OpenAI Agents SDK, Python': 'agents_sdk.py', 'pydantic-ai': 'pydantic_agent.py',
+          'LiteLLM': 'litellm_sdk.py', 'OpenAI and Anthropic SDK, Node': 'sdk.mjs',
+          'Vercel AI SDK': 'vercel.mjs', 'OpenAI Agents SDK, JS': 'agents.mjs'}
+
+
+def calls_of(code):
+    """Names that are called, less those of the framework and of the page's own setting."""
+    return {name for name in re.findall(r'\b(\w+)\(', code)
+            if name not in ('create_agent', 'Agent', 'RunConfig', 'Runner', 'OpenAI')}
+
+
+def check_table():
+    with open(os.path.join(ROOT, 'docs', 'embed.md'), encoding='utf-8') as file:
+        page = file.read()
+    page = page[page.index('### SDKs and frameworks'):page.index('## Versions')]
+    rows = re.findall(r'^\| ([^|`]+) \| (.*`.*) \|$', page, re.M)
+    if {row for row, _ in rows} != set(PLAYED):
+        sys.exit(f'not so: each row of the table is played: {[row for row, _ in rows]}')
+    for row, text in rows:
+        with open(os.path.join(ROOT, 'tests/bindings/frameworks', PLAYED[row]),
+                  encoding='utf-8') as file:
+            program = file.read()
+        missing = {name for code in re.findall(r'`([^`]+)`', text) for name in calls_of(code)
+                   if not re.search(rf'\b{name}\(', program)}
+        missing |= {module for module in re.findall(r'`(weir\.frameworks\.\w+)`', text)
+                    if module not in program}
+        if missing:
+            sys.exit(f'not so: {PLAYED[row]} uses what the page says of {row}: {missing}')
+    print(f'docs/embed.md: {len(rows)} lines of frameworks as they are played')
+
+
 def main():
+    check_table()
     said = {}
     with tempfile.TemporaryDirectory() as folder:
         for language, command in commands(folder, blocks()):

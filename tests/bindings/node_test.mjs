@@ -75,6 +75,21 @@ test('what is taken out comes back', async () => {
     assert.equal(tool.chat().function.name, 'weir_recall');
 });
 
+test("the README's example runs", async () => {
+    const place = folder ?? path.dirname(createRequire(import.meta.url)
+        .resolve('weir-context/package.json'));
+    const text = fs.readFileSync(path.join(place, 'README.md'), 'utf-8');
+    const code = text.match(/^```ts\n(.*?)^```/ms)[1].replace(
+        /^import (\{.*\}) from 'weir-context';/m, 'const $1 = weir;');
+    // Results that `lean` finds long enough.
+    const request = JSON.stringify(talk()).replaceAll('of the file,', 'of the file '.repeat(30));
+    const { constructor: AsyncFunction } = Object.getPrototypeOf(async () => {});
+    const { body, tool } = await new AsyncFunction('weir', 'request',
+        `${code}\nreturn { body, tool };`)(weir, request);
+    assert.ok(body.length < request.length);
+    assert.match(await tool.run({ handle: handleOf(body) }), /line 7 of the file/);
+});
+
 test('a session keeps its forms', async () => {
     const options = { policy: 'lean', store: new Store(), session: 's' };
     const first = (await new Engine().project(talk(8), options)).request();

@@ -8,6 +8,7 @@ import asyncio
 import gc
 import json
 import os
+import re
 import sys
 import tempfile
 import threading
@@ -15,6 +16,8 @@ import unittest
 
 import weir
 
+README = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                      "../../bindings/python/README.md")
 BODY = (b'{"model":"gpt-4o", "n":1.0e0,"messages":[{"role":"user","content":"hi \\u00e9"}]}')
 
 
@@ -34,7 +37,6 @@ def talk(results=8, tools=True):
 
 
 def handles(body):
-    import re
     return re.findall(rb"wr_[0-9a-f]{20}", body)
 
 
@@ -238,6 +240,18 @@ class Threads(unittest.TestCase):
             self.assertEqual((await weir.ainspect(BODY))["turns"], 1)
             return counted
         self.assertEqual(len(asyncio.run(main())), 20)
+
+
+class Readme(unittest.TestCase):
+    def test_its_example_runs(self):
+        with open(README, encoding="utf-8") as file:
+            code = re.search(r"^```python\n(.*?)^```", file.read(), re.M | re.S)[1]
+        # Results that `lean` finds long enough.
+        names = {"body": json.dumps(talk()).replace("of the file,", "of the file " * 30).encode()}
+        exec(compile(code, README, "exec"), names)
+        sent = names["projected"].body
+        self.assertLess(len(sent), len(names["body"]))
+        self.assertIn("line 7 of the file", names["tool"].run(handle=handles(sent)[0].decode()))
 
 
 class Ends(unittest.TestCase):
