@@ -3,12 +3,12 @@
 
     packaging/dist/test.py DIST CACHE
 
-A tarball goes into a folder with nothing else in it, not even a C library; the Debian package
-into a minimal Debian (debootstrap, kept in CACHE), by apt-get with its dependencies. Both are
-used by chroot: the version, a count, a manual, and a session through `weir serve` against the
-strict upstream, which must get less than was sent; then the original comes back by `weir recall`.
-One for another processor is run by qemu-user-static; wheel and npm package for it by the Python
-and the Node that Debian has for it (those for this one have tests of their own, tests/bindings).
+A tarball goes into a folder with nothing else in it, not even a C library; Debian package, wheel
+and npm package into a minimal Debian (debootstrap, kept in CACHE), the latter two with its Python
+and its Node and without an index. All are used by chroot: version, a count, and a session through
+`weir serve` against the strict upstream, which must get less than was sent; then the original comes
+back by `weir recall`. One for another processor is run by qemu-user-static; wheel and npm package
+for it by the Python and the Node that Debian has for it.
 Says aloud what is skipped: without root there is no chroot, without debootstrap no Debian.
 """
 import glob
@@ -184,23 +184,58 @@ def minimal_debian(cache):
     return base
 
 
-def try_deb(path, version, base):
-    root = os.path.join(os.path.dirname(base), 'bare')
-    shutil.rmtree(root, ignore_errors=True)
-    subprocess.run(['cp', '-a', base, root], check=True)
-    shutil.copy(path, os.path.join(root, 'weir.deb'))
-    if os.path.exists('/etc/resolv.conf'):
-        shutil.copy('/etc/resolv.conf', os.path.join(root, 'etc/resolv.conf'))
-    code, said = run(root, 'apt-get', '-qq', 'update')
+def install(what, root, *packages):
     code, said = run(root, 'sh', '-c', 'DEBIAN_FRONTEND=noninteractive apt-get install -y '
-                     '--no-install-recommends /weir.deb')
-    ok('deb: apt-get installs it: ' + said[-300:], code, 0)
+                     '--no-install-recommends ' + ' '.join(packages))
+    ok(f'{what}: apt-get installs {packages}: ' + said[-300:], code, 0)
+
+
+def try_deb(path, version, root):
+    shutil.copy(path, os.path.join(root, 'weir.deb'))
+    install('deb', root, '/weir.deb')
     use('deb', root, ['weir'], version)
     ok('deb: the unit', os.path.exists(os.path.join(root, 'usr/lib/systemd/user/weir.service')))
     code, said = run(root, 'dpkg', '--verify', 'weir')
     ok('deb: its files are whole: ' + said, code, 0)
     code, said = run(root, 'dpkg', '--purge', 'weir')
     ok('deb: it leaves', (code, os.path.exists(os.path.join(root, 'usr/bin/weir'))), (0, False))
+
+
+def try_wheel(path, version, root):
+    install('wheel', root, 'python3-venv')
+    shutil.copy(path, root)
+    code, said = run(root, 'sh', '-c', 'python3 -m venv /venv && /venv/bin/pip install --no-index /'
+                     + os.path.basename(path))
+    ok('wheel: pip installs it: ' + said[-300:], code, 0)
+    use('wheel', root, ['/venv/bin/weir'], version)
+    ok('wheel: the module counts', run(root, '/venv/bin/python', '-c', (
+        'import weir; print(weir.count("What is a weir?"))')), (0, '6\n'))
+
+
+def try_package(path, version, root):
+    """As npm unpacks it: Debian's npm brings three hundred packages."""
+    install('npm package', root, 'nodejs')
+    place = '/app/node_modules/weir-context'
+    os.makedirs(root + place)
+    subprocess.run(['tar', '-xzf', path, '-C', root + place, '--strip-components=1'], check=True)
+    use('npm package', root, [place + '/bin/weir.cjs'], version)
+    ok('npm package: the module counts', run(root, 'node', '-e', (
+        f'require("{place}").count("What is a weir?").then(console.log)')), (0, '6\n'))
+
+
+def try_on_debian(debs, wheels, packages, version, base):
+    root = os.path.join(os.path.dirname(base), 'bare')
+    shutil.rmtree(root, ignore_errors=True)
+    subprocess.run(['cp', '-a', base, root], check=True)
+    if os.path.exists('/etc/resolv.conf'):
+        shutil.copy('/etc/resolv.conf', os.path.join(root, 'etc/resolv.conf'))
+    run(root, 'apt-get', '-qq', 'update')
+    for try_one, paths in ((try_deb, debs), (try_wheel, wheels), (try_package, packages)):
+        shutil.rmtree(os.path.join(root, 'store'), ignore_errors=True)
+        if paths:
+            try_one(paths[0], version, root)
+        else:
+            print(f'skipped: nothing for {try_one.__name__}')
     shutil.rmtree(root, ignore_errors=True)
 
 
@@ -218,21 +253,22 @@ def main():
         arch = path.removesuffix('.tar.gz').rpartition('-')[2]
         try_tarball(path, version, arch)
     packages = glob.glob(os.path.join(dist, f'weir-context-{version}.tgz'))
-    for path in sorted(glob.glob(os.path.join(dist, f'weir_context-{version}-*.whl'))):
-        arch = re.search(r'manylinux_\d+_\d+_(\w+)\.whl', path)[1]
-        if arch != os.uname().machine:
-            try_for_other(arch, path, packages[0] if packages else None, cache)
+    here = os.uname().machine
+    wheels = {re.search(r'manylinux_\d+_\d+_(\w+)\.whl', path)[1]: path
+              for path in glob.glob(os.path.join(dist, f'weir_context-{version}-*.whl'))}
+    for arch in sorted(set(wheels) - {here}):
+        try_for_other(arch, wheels[arch], packages[0] if packages else None, cache)
     debs = glob.glob(os.path.join(dist, f'weir_{version}_*.deb'))
     base = minimal_debian(cache)
-    if base and debs:
-        if shutil.which('lintian'):
-            ok('deb: lintian has nothing to say', subprocess.run(
-                ['lintian', '--allow-root', '--fail-on', 'error,warning', debs[0]]).returncode, 0)
-        else:
-            print('skipped: lintian is not installed')
-        try_deb(debs[0], version, base)
-    else:
-        print('skipped: the Debian package needs debootstrap and a mirror')
+    if not base:
+        print('skipped: packages on a minimal Debian need debootstrap and a mirror')
+        return CHECK.end()
+    if not shutil.which('lintian'):
+        print('skipped: lintian is not installed')
+    elif debs:
+        ok('deb: lintian has nothing to say', subprocess.run(
+            ['lintian', '--allow-root', '--fail-on', 'error,warning', debs[0]]).returncode, 0)
+    try_on_debian(debs, [wheels[here]] if here in wheels else [], packages, version, base)
     return CHECK.end()
 
 
