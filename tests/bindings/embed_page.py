@@ -53,7 +53,8 @@ def commands(folder, found):
 
 
 # A word of each row of the table, and the program in frameworks/ that plays it.
-PLAYED = {'OpenAI and Anthropic SDK, Python': 'sdk.py', 'LangChain, deepagents': 'langchain_agent.py',
+PLAYED = {'OpenAI and Anthropic SDK, Python': 'sdk.py',
+          'LangChain, deepagents': 'langchain_agent.py',
           'OpenAI Agents SDK, Python': 'agents_sdk.py', 'pydantic-ai': 'pydantic_agent.py',
           'LiteLLM': 'litellm_sdk.py', 'OpenAI and Anthropic SDK, Node': 'sdk.mjs',
           'Vercel AI SDK': 'vercel.mjs', 'OpenAI Agents SDK, JS': 'agents.mjs'}
