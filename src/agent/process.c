@@ -45,6 +45,7 @@
 enum { NAP_MS_MIN = 2, NAP_MS_MAX = 50, STOP_MS = 2000 };
 
 struct process {
+    uint64_t id;    /* from 1 on; never given twice */
     pid_t keeper;   /* 0: it has ended */
     int report;     /* from the keeper: the shell's number, then how it ended */
     pid_t pid;      /* of the shell, which leads the group */
@@ -59,9 +60,10 @@ struct wr_processes {
     wr_interrupt_fn *interrupt;
     void *user;
     bool passes_keys;
-    char *mark; /* "WEIR_AGENT_SESSION=..."; NULL: none */
-    struct process items[WR_AGENT_PROCESSES_MAX];
+    char *mark;                                   /* "WEIR_AGENT_SESSION=..."; NULL: none */
+    struct process items[WR_AGENT_PROCESSES_MAX]; /* in the order of their start */
     size_t count;
+    uint64_t last_id;
 };
 
 struct wr_processes *wr_processes_new(const char *root, wr_interrupt_fn *interrupt, void *user)
@@ -187,7 +189,10 @@ size_t wr_processes_mark(struct wr_processes *p, const char *mark)
 
 static struct process *find_process(struct wr_processes *p, uint64_t id)
 {
-    return id >= 1 && id <= p->count ? &p->items[id - 1] : NULL;
+    for (size_t i = 0; i < p->count; i++)
+        if (p->items[i].id == id)
+            return &p->items[i];
+    return NULL;
 }
 
 /* ---- starting ---- */
@@ -359,25 +364,6 @@ static const char *start_keeper(struct wr_processes *p, const char *command, str
     return NULL;
 }
 
-const char *wr_process_start(struct wr_processes *p, const char *command, uint64_t *id)
-{
-    if (p->count == WR_AGENT_PROCESSES_MAX)
-        return "too many commands were started in this session";
-    struct process *one = &p->items[p->count];
-    *one = (struct process){.output = wr_process_open_output()};
-    if (one->output < 0)
-        return "there is no room for its output in the temporary directory";
-    const char *why = start_keeper(p, command, one);
-    if (why) {
-        (void)close(one->output);
-        return why;
-    }
-    one->has_group = true;
-    p->count++;
-    *id = p->count;
-    return NULL;
-}
-
 /* ---- looking ---- */
 
 /* A keeper that says no more was killed, and its shell with it, or is about to be. */
@@ -417,6 +403,45 @@ static void look_at_process(struct process *one)
         one->status.output_bytes = (uint64_t)info.st_size;
     if (one->status.output_bytes > WR_AGENT_OUTPUT_BYTES_MAX)
         signal_group(one, SIGKILL); /* it would fill the disk */
+}
+
+/* ---- starting one more ---- */
+
+/* A session may go on for days. Of the commands that are over, and of whose children none runs any
+ * more, the one that was started first makes room; its output goes with it. */
+static bool forget_oldest(struct wr_processes *p)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        struct process *one = &p->items[i];
+        look_at_process(one);
+        if (one->status.state == WR_PROCESS_RUNNING || one->keeper)
+            continue;
+        (void)close(one->report);
+        (void)close(one->output);
+        memmove(one, one + 1, (p->count - i - 1) * sizeof(*one));
+        p->count--;
+        return true;
+    }
+    return false;
+}
+
+const char *wr_process_start(struct wr_processes *p, const char *command, uint64_t *id)
+{
+    if (p->count == WR_AGENT_PROCESSES_MAX && !forget_oldest(p))
+        return "too many commands are running";
+    struct process *one = &p->items[p->count];
+    *one = (struct process){.id = p->last_id + 1, .output = wr_process_open_output()};
+    if (one->output < 0)
+        return "there is no room for its output in the temporary directory";
+    const char *why = start_keeper(p, command, one);
+    if (why) {
+        (void)close(one->output);
+        return why;
+    }
+    one->has_group = true;
+    p->count++;
+    *id = p->last_id = one->id;
+    return NULL;
 }
 
 bool wr_process_look(struct wr_processes *p, uint64_t id, struct wr_process_status *status)
@@ -512,9 +537,9 @@ void wr_processes_free(struct wr_processes *p)
         if (p->items[i].keeper)
             (void)kill(p->items[i].keeper, SIGTERM);
     }
-    for (uint64_t id = 1; id <= p->count; id++) {
-        struct process *one = &p->items[id - 1];
-        (void)wr_process_stop(p, id, &status);
+    for (size_t i = 0; i < p->count; i++) {
+        struct process *one = &p->items[i];
+        (void)wr_process_stop(p, one->id, &status);
         while (one->keeper && waitpid(one->keeper, NULL, 0) < 0 && errno == EINTR)
             ;
         (void)close(one->report);

@@ -39,7 +39,8 @@ size_t wr_processes_mark(struct wr_processes *processes, const char *mark);
 /* Ends what still runs, also what a command left in the background. NULL is fine. */
 void wr_processes_free(struct wr_processes *processes);
 
-/* `*id` counts from 1. NULL: started; else why not. */
+/* `*id` counts from 1. NULL: started; else why not. Of more than WR_AGENT_PROCESSES_MAX the oldest
+ * that has ended is forgotten. */
 const char *wr_process_start(struct wr_processes *processes, const char *command, uint64_t *id);
 
 /* False: there is no such process. */

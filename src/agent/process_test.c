@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "base/limits.h"
 #include "base/span.h"
 
 enum { LONG_MS = 60 * 1000 };
@@ -233,6 +234,24 @@ static void a_stubborn_command_is_killed(void **state)
     assert_false(wr_process_stop(*state, 99, &status));
 }
 
+/* A session that works for days starts more commands than anybody counts. */
+static void ended_commands_make_room_for_new_ones(void **state)
+{
+    struct wr_process_status status;
+    uint64_t asleep = start(*state, "exec sleep 600"), id = 0;
+
+    for (uint64_t i = 0; i < WR_AGENT_PROCESSES_MAX + 5; i++) {
+        id = start(*state, ":");
+        assert_int_equal(id, asleep + 1 + i); /* a number is never given twice */
+        assert_true(wr_process_wait(*state, id, LONG_MS, NULL, &status));
+        assert_int_equal(status.state, WR_PROCESS_EXITED);
+    }
+    assert_false(wr_process_look(*state, asleep + 1, &status)); /* the oldest that had ended */
+    assert_true(wr_process_look(*state, asleep, &status));
+    assert_int_equal(status.state, WR_PROCESS_RUNNING);
+    assert_true(wr_process_look(*state, id - 1, &status));
+}
+
 static bool yes(void *user)
 {
     (*(int *)user)++;
@@ -289,6 +308,7 @@ int main(void)
         cmocka_unit_test(what_a_killed_agent_started_ends_by_itself),
         cmocka_unit_test(what_a_killed_agent_left_is_found_and_ended),
         cmocka_unit_test_setup_teardown(a_stubborn_command_is_killed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(ended_commands_make_room_for_new_ones, set_up, tear_down),
         cmocka_unit_test(a_wait_can_be_interrupted),
         cmocka_unit_test_setup_teardown(commands_do_not_get_the_users_keys, set_up, tear_down),
     };

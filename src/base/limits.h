@@ -349,7 +349,7 @@ enum {
     WR_AGENT_MATCH_BYTES_MAX = 400,                /* of a line that a search shows */
     WR_AGENT_FOLDERS_MAX = 100 * 1000,             /* folders of one search, entries of one list */
     WR_AGENT_GREP_LINES = 1000 * 1000,             /* lines among which a search divides its work */
-    WR_AGENT_PROCESSES_MAX = 256,                  /* commands of one session */
+    WR_AGENT_PROCESSES_MAX = 256,                  /* commands at once; ended ones make room */
     WR_AGENT_OUTPUT_BYTES_MAX = 256 * 1024 * 1024, /* that one may print; then it is ended */
     WR_AGENT_ANSWER_BYTES_MAX = 32 * 1024 * 1024,  /* a model's answer */
     WR_AGENT_BLOCKS_MAX = 1024,                    /* its blocks, or its calls */
