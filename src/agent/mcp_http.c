@@ -28,7 +28,7 @@ struct post {
     char why[256];
     uv_timer_t timer;
     uint64_t until_ms; /* of the loop's clock */
-    bool is_late, is_timer_closed;
+    bool is_late, is_too_long, is_timer_closed;
 };
 
 static void keep_header(char *into, size_t bytes_max, weir_span value)
@@ -55,6 +55,9 @@ static bool on_data(void *user, weir_span bytes)
         wr_sse_feed(&p->events, bytes);
     else
         wr_buf_append(&p->body, bytes);
+    p->is_too_long = wr_buf_status(&p->body) != WEIR_OK;
+    if (p->is_too_long)
+        uv_stop(&p->link->client->loop);
     return true;
 }
 
@@ -120,8 +123,8 @@ static void wait_for_end(struct post *p, uint64_t timeout_s)
     (void)uv_timer_init(loop, &p->timer);
     p->timer.data = p;
     (void)uv_timer_start(&p->timer, on_timer, LOOK_MS, LOOK_MS);
-    while (p->fetch && !p->is_late && !(p->link->wanted && p->link->has_answer) &&
-           !wr_mcp_link_is_interrupted(p->link))
+    while (p->fetch && !p->is_late && !p->is_too_long &&
+           !(p->link->wanted && p->link->has_answer) && !wr_mcp_link_is_interrupted(p->link))
         (void)uv_run(loop, UV_RUN_ONCE);
     if (p->fetch)
         wr_fetch_cancel(p->fetch);
@@ -140,6 +143,9 @@ static void tell_failure(struct post *p, uint64_t timeout_s)
     if (p->is_late)
         (void)snprintf(link->why, sizeof(link->why), "no answer came for %llu s",
                        (unsigned long long)timeout_s);
+    else if (p->is_too_long)
+        (void)snprintf(link->why, sizeof(link->why), "it answered with more than %d bytes",
+                       WR_AGENT_MCP_BYTES_MAX);
     else if (p->fetch)
         (void)snprintf(link->why, sizeof(link->why), "the user interrupted");
     else if (p->result != WR_FETCH_DONE)
@@ -178,7 +184,7 @@ static bool post_once(struct wr_mcp_link *link, weir_span message, uint64_t time
         (void)snprintf(link->why, sizeof(link->why), "%s", err.text);
     } else {
         wait_for_end(&p, timeout_s);
-        if (!p.is_stream && p.status == 200 && p.body.len)
+        if (!p.is_stream && p.status == 200 && p.body.len && !p.is_too_long)
             wr_mcp_link_take(link, wr_buf_view(&p.body));
         if (link->wanted && !link->has_answer)
             tell_failure(&p, timeout_s);

@@ -97,6 +97,9 @@ void wr_mcp_link_take(struct wr_mcp_link *link, weir_span text)
         link->has_answer = !wr_buf_status(&link->answer);
         break;
     case WR_MCP_SAID_REQUEST:
+        /* One that asks on and on and reads no answers gets none. */
+        if (link->going.len > WR_AGENT_MCP_REPLIES_BYTES_MAX)
+            break;
         wr_buf_append(&link->going, wr_buf_view(&said.reply));
         wr_buf_byte(&link->going, '\n');
         break;

@@ -21,7 +21,7 @@
 #include "base/text.h"
 #include "mcp/client.h"
 
-enum { TOOL_NAME_BYTES_MAX = 64 };
+enum { TOOL_NAME_BYTES_MAX = 64, SHOWN_CHARS_MAX = 80 };
 
 struct server {
     struct wr_mcp_link link;
@@ -29,7 +29,7 @@ struct server {
     uint64_t last_id;
     size_t tools_count;
     bool is_ready; /* the handshake is done */
-    char why[400]; /* it is not */
+    char why[400]; /* it is not; a character of somebody else's words has four bytes at most */
 };
 
 struct tool {
@@ -73,6 +73,18 @@ static void end_question(struct question *q)
     wr_arena_release(&q->arena);
 }
 
+/* A server's own words, on one line and cut between characters. */
+static void tell_words(struct server *s, const char *what, weir_span words)
+{
+    struct wr_buf line;
+
+    wr_buf_init(&line, sizeof(s->why));
+    wr_text_one_line_max(&line, wr_text_head(words, SHOWN_CHARS_MAX), SHOWN_CHARS_MAX);
+    (void)snprintf(s->why, sizeof(s->why), "%s%.*s", what, (int)line.len,
+                   line.len ? line.bytes : "");
+    wr_buf_release(&line);
+}
+
 /* False: there is no result, and `why` of the server says what came instead. */
 static bool ask(struct server *s, struct question *q, uint64_t timeout_s)
 {
@@ -85,8 +97,7 @@ static bool ask(struct server *s, struct question *q, uint64_t timeout_s)
     wr_buf_release(&q->said.reply);
     if (wr_mcp_read(&q->said, &q->arena, wr_buf_view(&s->link.answer), q->id) == WR_MCP_SAID_RESULT)
         return true;
-    (void)snprintf(s->why, sizeof(s->why), "it refused: %.*s",
-                   (int)(q->said.text.len < 300 ? q->said.text.len : 300), q->said.text.ptr);
+    tell_words(s, "it refused: ", q->said.text);
     return false;
 }
 
@@ -99,8 +110,7 @@ static bool shake_hands(struct server *s)
     wr_mcp_write_initialize(&q.text, q.id);
     s->is_ready = ask(s, &q, WR_AGENT_MCP_START_S);
     if (s->is_ready && !wr_mcp_read_initialized(&q.said, &q.arena, &version)) {
-        (void)snprintf(s->why, sizeof(s->why), "it speaks a version of MCP that is not known: %.*s",
-                       (int)(version.len < 40 ? version.len : 40), version.ptr);
+        tell_words(s, "it speaks a version of MCP that is not known: ", version);
         s->is_ready = false;
     }
     if (s->is_ready) {

@@ -2,11 +2,12 @@
  *
  * It gets the list of harmless variables that commands get (process_env.h) and those that its
  * setting names. Its standard error is a file without a name, of which the last line is shown when
- * it is gone. Reading and writing wait for each other's turn in one poll(): a server may be
- * blocked on its output while we write to it.
+ * it is gone; while it is asked for something the file is kept short. Reading and writing wait for
+ * each other's turn in one poll(): a server may be blocked on its output while we write to it.
  *
  * It is in a group of its own, so that Ctrl+C in the terminal does not reach it. It ends with its
- * input, as the protocol says; who does not is ended by force.
+ * input, as the protocol says; who does not is ended by force, and by
+ * the system (SIGTERM) where the agent was killed.
  */
 #include "agent/mcp_link.h"
 
@@ -17,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,7 +33,7 @@ enum { LOOK_MS = 100, WRITE_MS = 2000, END_MS = 2000, STEP_MS = 20 };
 
 /* ---- starting ---- */
 
-_Noreturn static void become_server(const struct wr_mcp_link *link, int in, int out)
+_Noreturn static void become_server(const struct wr_mcp_link *link, int in, int out, pid_t agent)
 {
     static const int signals[] = {SIGINT, SIGPIPE, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH};
     const struct wr_mcp_setting *setting = link->setting;
@@ -43,6 +45,8 @@ _Noreturn static void become_server(const struct wr_mcp_link *link, int in, int 
         (void)sigaction(signals[i], &usual, NULL);
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    if (!wr_parent_watch(agent, SIGTERM)) /* a server that waits for an answer reads no end */
+        _exit(126);
     if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(link->errors, 2) < 0)
         _exit(126);
     wr_os_close_from(3);
@@ -70,9 +74,11 @@ static void take_line(void *user, weir_span line, bool is_too_long)
 
 static bool start(struct wr_mcp_link *link, const int in[2], const int out[2])
 {
+    pid_t agent = getpid();
+
     link->pid = fork();
     if (!link->pid)
-        become_server(link, in[0], out[1]);
+        become_server(link, in[0], out[1], agent);
     (void)close(in[0]);
     (void)close(out[1]);
     link->in = in[1];
@@ -199,13 +205,24 @@ static bool read_some(struct wr_mcp_link *link)
     return count > 0;
 }
 
+/* What it logs begins anew before it fills the disk: the file is opened for appending. */
+static void shorten_log(const struct wr_mcp_link *link)
+{
+    struct stat info;
+
+    if (!fstat(link->errors, &info) && info.st_size > WR_AGENT_MCP_LOG_BYTES_MAX)
+        (void)!ftruncate(link->errors, 0);
+}
+
 /* One turn of the wait. False: the server is gone. */
 static bool turn(struct wr_mcp_link *link)
 {
     struct pollfd files[] = {{.fd = link->out, .events = POLLIN},
                              {.fd = link->going.len ? link->in : -1, .events = POLLOUT}};
 
-    if (poll(files, 2, LOOK_MS) <= 0)
+    int ready = poll(files, 2, LOOK_MS);
+    shorten_log(link);
+    if (ready <= 0)
         return true;
     if (files[1].revents && !write_some(link))
         return false;

@@ -370,6 +370,8 @@ enum {
     WR_AGENT_MCP_TOOLS_MAX = 240,                  /* tools of all of them; more are left out */
     WR_AGENT_MCP_PAGES_MAX = 64,                   /* of one server's list of tools */
     WR_AGENT_MCP_BYTES_MAX = 64 * 1024 * 1024,     /* one message of a server */
+    WR_AGENT_MCP_REPLIES_BYTES_MAX = 64 * 1024,    /* to its own requests, while it reads none */
+    WR_AGENT_MCP_LOG_BYTES_MAX = 1024 * 1024,      /* of what it logs; then that begins anew */
     WR_AGENT_MCP_START_S = 30,                     /* until a server has listed its tools */
     WR_AGENT_MCP_CALL_S = 120,                     /* for a call of a tool, unless told */
     WR_AGENT_MCP_CALL_S_MAX = 3600,                /* the most that can be told */

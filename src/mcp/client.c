@@ -179,7 +179,8 @@ bool wr_mcp_read_tools(const struct wr_mcp_said_message *m, struct wr_arena *are
         wr_json_id schema = wr_json_find(&m->doc, i, "inputSchema");
         struct wr_mcp_listed_tool tool = {.name = text_of(m, arena, i, "name"),
                                           .description = text_of(m, arena, i, "description")};
-        if (wr_json_is(&m->doc, schema, WR_JSON_OBJECT))
+        /* APIs refuse a whole request for one schema of anything but an object. */
+        if (wr_json_text_is(&m->doc, wr_json_find(&m->doc, schema, "type"), "object"))
             tool.schema = wr_json_raw(&m->doc, schema);
         if (tool.name.len && !fn(user, &tool))
             break;

@@ -104,6 +104,31 @@ def trouble(folder):
         pid for pid in pids if os.path.exists(f'/proc/{pid}')]), (3, []))
 
 
+def hostile(folder):
+    """What a server logs, or says of itself, fills no disk and steers no terminal; and it does not
+    outlive its agent."""
+    p = Play(folder, {'peer': peer(), 'rude': peer('--garbage')}, [
+        call('mcp__peer__loud'), call('mcp__peer__rude'), {'words': 'Done.'}]).run('--yes')
+    texts = [r['text'] for r in p.results]
+    ok('hostile: it is done', p.code, 0)
+    ok('hostile: of what it logs little is kept', int(texts[0]) < 2 << 20)
+    ok('hostile: its reasons are one clean line', (
+        texts[1].startswith("Error: the MCP server 'peer' did not answer this call: it refused: "),
+        '\n' in texts[1], '\ufffd' in texts[1], '\x1b' in p.err), (True, False, False, False))
+    p = Play(folder, {'peer': peer('--stay')}, [call('mcp__peer__hang')])
+    agent = p.home.start(p.upstream, 'chat', '-p', 'Do it.', '--yes', '--config', p.config)
+
+    def text(name):
+        return open(name, encoding='utf-8').read() if os.path.exists(name) else ''
+    ok('hostile: it is called', bool(wait_for(lambda: '"hang"' in text(p.log))))
+    pid = text(p.log + '.pids').split()[0]
+    agent.kill()
+    agent.communicate()
+    ok('hostile: and ends with an agent that is killed', bool(wait_for(
+        lambda: not os.path.exists(f'/proc/{pid}'))))
+    p.upstream.stop()
+
+
 def settings(folder):
     home = Home(folder)
     upstream = Upstream(folder, '--script', write_file(folder, 'script', '[{"words":"Hi."}]'))
@@ -140,7 +165,7 @@ def consent(folder):
     ok('consent: no is no', term.shows('the user did not allow this call'))
     ok('consent: it ends', term.shows('All done.'))
     term.type('/tools', 'Enter')
-    ok('consent: /tools lists the servers', term.shows('peer  10 tools'))
+    ok('consent: /tools lists the servers', term.shows('peer  12 tools'))
     term.type('', 'C-d')
     ok('consent: it leaves', term.shows('left with 0'))
     term.close()
@@ -151,15 +176,21 @@ def over_http(folder):
     server = subprocess.Popen([sys.executable, PEER, '--http'], stdout=subprocess.PIPE, text=True)
     port = server.stdout.readline().strip()
     url = f'http://127.0.0.1:{port}/mcp'
-    p = Play(folder, {'web': {'url': url, 'headers': {'X-Key': 'open sesame'}},
+    bad = {'hang': 'no answer came for 1 s', 'noise': 'no answer came for 1 s',
+           'image': 'it gave no answer', 'loud': 'it answered with more than'}
+    p = Play(folder, {'web': {'url': url, 'headers': {'X-Key': 'open sesame'},
+                              'timeout_seconds': 1},
                       'shut': {'url': url}, 'none': {'url': 'http://127.0.0.1:1/mcp'}}, [
         call('mcp__web__echo', text='over HTTP'), call('mcp__web__ask'), call('mcp__web__die'),
-        call('mcp__web__echo', text='again'), {'words': 'Done.'}]).run('--yes')
+        call('mcp__web__echo', text='again')] + [call(f'mcp__web__{name}') for name in bad] + [
+        {'words': 'Done.'}]).run('--yes')
     texts = [r['text'] for r in p.results]
     ok('http: it is done', p.code, 0)
     ok('http: text comes back', texts[:2], ['echo: over HTTP', 'ask: done'])
     ok('http: a session that is over is told', 'it answered 404' in texts[2])
     ok('http: and begun anew', texts[3], 'echo: again')
+    for (name, why), text in zip(bad.items(), texts[4:]):
+        ok(f'http: {name}: {why}', why in text or text)
     ok('http: a refusal is told', "'shut' is not there: it answered 401" in p.err and
        "'none' is not there: " in p.err)
     server.kill()
@@ -223,7 +254,7 @@ def official(folder):
 def main():
     """Names on the command line choose among the cases."""
     with Folder() as folder:
-        for case in (stdio, large, trouble, settings, consent, over_http, own_server,
+        for case in (stdio, large, trouble, hostile, settings, consent, over_http, own_server,
                      official):
             if len(sys.argv) == 1 or case.__name__ in sys.argv[1:]:
                 case(folder)

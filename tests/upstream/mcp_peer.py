@@ -8,7 +8,7 @@ import time
 
 TOOLS = [{'name': name, 'description': f'{name} it', 'inputSchema': {
     'type': 'object', 'properties': {'text': {'type': 'string'}}}}
-    for name in ('echo', 'big', 'die', 'hang', 'noise', 'ask', 'image', 'fail', 'env', 'a b/ü')]
+    for name in ('echo', 'big', 'die', 'hang', 'noise', 'ask', 'image', 'fail', 'env', 'a b/ü', 'loud', 'rude')]
 
 
 def content(text, **more):
@@ -25,6 +25,10 @@ def call(name, arguments):
         os._exit(3)
     if name == 'hang':
         time.sleep(600)
+    if name == 'loud':  # how much of what it logs is kept
+        os.write(2, b'so loud\n' * 500000)
+        time.sleep(0.5)
+        return content(str(os.fstat(2).st_size))
     if name == 'image':
         return {'content': [{'type': 'image', 'mimeType': 'image/png', 'data': 'QUJD'}]}
     if name == 'env':
@@ -55,8 +59,8 @@ def answer(message, session):
                   {'id': 'q2', 'method': 'ping'},
                   {'id': 424242, 'result': {}},
                   {'method': 'notifications/message', 'params': {'data': 'x'}}]
-    if name == 'bad':
-        return [{'id': number, 'error': {'code': -32602, 'message': 'no such thing'}}]
+    if name == 'rude':
+        return [{'id': number, 'error': {'code': 1, 'message': '\x1b]0;mine\x07\n' + 'é' * 300}}]
     return before + [{'id': number, 'result': call(name, arguments)}]
 
 
@@ -76,6 +80,8 @@ def serve_stdio(version):
                 print('Listening on stdio ... \x1b[31mready', flush=True)
             for said in answer(message, {'version': version}):
                 print(line_of(said), flush=True)
+    if '--stay' in sys.argv:
+        time.sleep(600)
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -94,6 +100,23 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
+    def hold(self, name, number):
+        """A stream of events without an end: of others, or none at all behind the first."""
+        self.send_response(200)
+        self.send_header('Content-Type', 'text/event-stream')
+        self.end_headers()
+        said = line_of({'id': number + 1000, 'result': {}})
+        try:
+            while True:
+                self.wfile.write(f'data: {said}\n\n'.encode() * (1 if name == 'hang' else 100))
+                if name == 'hang':
+                    time.sleep(600)
+                elif name == 'image':  # it breaks off
+                    self.close_connection = True
+                    return self.wfile.write(b'data: {"jsonrpc":"2.0","id"')
+        except OSError:
+            self.close_connection = True
+
     def do_POST(self):
         message = json.loads(self.rfile.read(int(self.headers['Content-Length'])))
         session = self.headers.get('Mcp-Session-Id')
@@ -111,6 +134,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if message.get('params', {}).get('name') == 'die':
             self.sessions.clear()
             return self.reply(404, b'{"error":"no such session"}')
+        if message.get('params', {}).get('name') in ('hang', 'noise', 'image'):
+            return self.hold(message['params']['name'], message['id'])
+        if message.get('params', {}).get('name') == 'loud':
+            return self.reply(200, b'x' * (65 << 20))
         said = answer(message, {})
         body = ''.join(f'event: message\ndata: {line_of(m)}\n\n' for m in said)
         return self.reply(200, body.encode(), 'text/event-stream')
