@@ -190,16 +190,17 @@ enum {
     WR_PIECES_BYTES_MAX = 1024 * 1024,     /* what tools or a prompt are made of, in a line */
     WR_SETTINGS_BYTES_MAX = 64 * 1024,     /* a session's configuration */
     WR_SESSION_REFUSALS_MAX = 2,           /* overflows in a row that are compacted for */
-    WR_SESSION_IMAGE_BYTES_MAX = 5 * 1024 * 1024, /* of one image: more is refused by providers */
-    WR_SESSION_IMAGES_MAX = 16,                   /* images of one message of the user */
-    WR_SESSION_TOOLS_COUNT_MAX = 1024,            /* tools of one session */
-    WR_ACTOR_MESSAGES_DEFAULT = 1000,             /* messages held where no window is known */
-    WR_PROMPT_SECTIONS_MAX = 256,                 /* sections of one prompt */
-    WR_PROMPT_FILE_BYTES_MAX = 1024 * 1024,       /* AGENT.md, a skill, a note */
-    WR_PROMPT_SKILLS_MAX = 512,                   /* skills of one agent */
-    WR_PROMPT_TROUBLES_MAX = 64,                  /* files that could not be read, told apart */
-    WR_PROMPT_LINE_CHARS_MAX = 1024,              /* a description in an index */
-    WR_SUBAGENT_ANSWER_TOKENS = 2000,             /* what a parent gets of it, unless told */
+    WR_SESSION_IMAGE_BYTES_MAX = 5 * 1024 * 1024,   /* of one image: more is refused by providers */
+    WR_SESSION_IMAGES_BYTES_MAX = 20 * 1024 * 1024, /* of one request; providers refuse 32 MB */
+    WR_SESSION_IMAGES_MAX = 16,                     /* images of one message of the user */
+    WR_SESSION_TOOLS_COUNT_MAX = 1024,              /* tools of one session */
+    WR_ACTOR_MESSAGES_DEFAULT = 1000,               /* messages held where no window is known */
+    WR_PROMPT_SECTIONS_MAX = 256,                   /* sections of one prompt */
+    WR_PROMPT_FILE_BYTES_MAX = 1024 * 1024,         /* AGENT.md, a skill, a note */
+    WR_PROMPT_SKILLS_MAX = 512,                     /* skills of one agent */
+    WR_PROMPT_TROUBLES_MAX = 64,                    /* files that could not be read, told apart */
+    WR_PROMPT_LINE_CHARS_MAX = 1024,                /* a description in an index */
+    WR_SUBAGENT_ANSWER_TOKENS = 2000,               /* what a parent gets of it, unless told */
 
     /* quality */
     WR_QUALITY_FAILED_EDIT_BYTES_MAX = 4096, /* of a result that says that an edit does not fit */

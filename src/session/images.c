@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/ascii.h"
@@ -147,6 +148,24 @@ uint64_t wr_images_tokens(const struct wr_image_rule *rule, weir_span names)
     while (rule && wr_images_next(&names, &file, &size))
         tokens += wr_image_tokens(rule, size, WR_DETAIL_AUTO);
     return tokens;
+}
+
+uint64_t wr_images_bytes(const char *dir, weir_span names)
+{
+    char path[WR_SESSION_PATH_BYTES_MAX], name[NAME_BYTES_MAX];
+    struct wr_image_size size;
+    struct stat info;
+    uint64_t bytes = 0;
+    weir_span file;
+
+    while (wr_images_next(&names, &file, &size)) {
+        if (file.len >= sizeof(name) || !wr_disk_name_is_good(file))
+            continue;
+        (void)snprintf(name, sizeof(name), "%.*s", (int)file.len, file.ptr);
+        if (!join_path(path, dir, name, NULL) && !stat(path, &info) && S_ISREG(info.st_mode))
+            bytes += (uint64_t)info.st_size;
+    }
+    return bytes;
 }
 
 /* ---- reading ---- */

@@ -26,6 +26,9 @@ WEIR_MUST_USE weir_status wr_images_keep(const char *dir, weir_span bytes, struc
 /* The next of an event's pictures, taken from the front of `names`. False: there is none. */
 bool wr_images_next(weir_span *names, weir_span *file, struct wr_image_size *size);
 
+/* The bytes of their files, as far as those are there. */
+uint64_t wr_images_bytes(const char *dir, weir_span names);
+
 /* What they all count by a model's rule. */
 uint64_t wr_images_tokens(const struct wr_image_rule *rule, weir_span names);
 

@@ -152,6 +152,43 @@ static void what_cannot_be_taken_is_refused_and_leaves_no_trace(void **state)
     test_agent_release(&a);
 }
 
+/* Bodies that grew with every image would be refused for good, by us (64 MB) or by the provider. */
+static void newer_images_take_the_room_of_older_ones(void **state)
+{
+    enum { COUNT = WR_SESSION_IMAGES_BYTES_MAX / WR_SESSION_IMAGE_BYTES_MAX };
+    static char large[WR_SESSION_IMAGE_BYTES_MAX];
+    struct test_agent a;
+    weir_span body = {"", 0};
+    (void)state;
+
+    test_agent_init(&a);
+    test_agent_open(&a, config);
+    memcpy(large, PNG, sizeof(PNG));
+    for (char n = 0; n <= COUNT; n++) {
+        large[100] = n;
+        weir_status status =
+            weir_session_attach(a.session, (weir_span){large, sizeof(large)}, NULL, &a.err);
+        assert_int_equal(status, n < COUNT ? WEIR_OK : WEIR_LIMIT);
+    }
+    test_agent_say(&a, "look");
+    body = test_agent_request(&a, WEIR_DIALECT_MESSAGES);
+    assert_true(body.len > WR_SESSION_IMAGES_BYTES_MAX);
+    assert_has_not(body, "left out");
+    test_agent_answer(&a, "I see");
+    attach(&a);
+    test_agent_say(&a, "and this one");
+    for (int again = 0; again < 2; again++) {
+        body = test_agent_request(&a, WEIR_DIALECT_MESSAGES);
+        assert_true(body.len < WR_SESSION_IMAGES_BYTES_MAX);
+        assert_has(body, "look\\n[the images are left out: newer ones take their room]");
+        assert_has(body, "\"data\":\"" PNG_BASE64 "\"");
+        test_agent_close(&a);
+        test_agent_open(&a, config);
+    }
+    test_agent_close(&a);
+    test_agent_release(&a);
+}
+
 static void refused_images_stay_out_until_another_model_is_asked(void **state)
 {
     weir_span words = WR_LIT("{\"error\":{\"message\":\"This model takes no Image input\"}}");
@@ -186,6 +223,7 @@ int main(void)
         cmocka_unit_test(it_goes_with_its_words_and_comes_back),
         cmocka_unit_test(a_file_that_is_another_is_not_sent),
         cmocka_unit_test(what_cannot_be_taken_is_refused_and_leaves_no_trace),
+        cmocka_unit_test(newer_images_take_the_room_of_older_ones),
         cmocka_unit_test(refused_images_stay_out_until_another_model_is_asked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,8 @@
  * without a word says, where the cache markers stand. How a line looks is the API's. */
 #include "session/render.h"
 
+#include <stdio.h>
+
 #include "api/write.h"
 #include "base/limits.h"
 #include "base/span.h"
@@ -66,23 +68,37 @@ static struct wr_line result_line(const struct wr_say *say)
                             .is_error = say->event->is_error};
 }
 
+static void say_of_images(struct renderer *a, struct wr_line *line, weir_span said)
+{
+    struct wr_buf text;
+
+    wr_buf_init(&text, WR_OUTPUT_BYTES_MAX);
+    wr_buf_append(&text, line->text);
+    wr_buf_append(&text, said);
+    weir_status status = wr_text_keep(&a->arena, &text, &line->text);
+    if (status && !a->body.w.out->status)
+        a->body.w.out->status = status;
+}
+
 /* Words whose images are gone say so: the model would look for them in vain. */
 static void add_images(struct renderer *a, const struct wr_event *event, struct wr_line *line)
 {
+    char said[100];
     uint32_t missing = 0;
-    struct wr_buf text;
 
     if (!event || !event->images.len || !a->r->dir || event->seq <= a->r->blind_seq)
         return;
-    weir_status status = wr_images_load(a->r->dir, event->images, &a->arena, line, &missing);
-    if (!status && missing) {
-        wr_buf_init(&text, WR_OUTPUT_BYTES_MAX);
-        wr_buf_append(&text, line->text);
-        wr_buf_printf(&text, "\n[%u of the images are gone from the session's folder]", missing);
-        status = wr_text_keep(&a->arena, &text, &line->text);
+    if (event->seq <= a->r->crowded_seq) {
+        say_of_images(a, line, WR_LIT("\n[the images are left out: newer ones take their room]"));
+        return;
     }
+    weir_status status = wr_images_load(a->r->dir, event->images, &a->arena, line, &missing);
     if (status && !a->body.w.out->status)
         a->body.w.out->status = status;
+    (void)snprintf(said, sizeof(said), "\n[%u of the images are gone from the session's folder]",
+                   missing);
+    if (missing)
+        say_of_images(a, line, wr_span_of(said));
 }
 
 /* The ends of the newest user message and of the one before: the provider has written up to the

@@ -23,6 +23,7 @@ struct wr_render {
     bool has_markers;           /* Messages: cache markers */
     const char *dir;            /* of the session, for its images; NULL: they are left out */
     uint64_t blind_seq;         /* images of events up to this one are left out */
+    uint64_t crowded_seq;       /* likewise, for want of room, and the model is told */
     bool alternates;            /* Chat: a notice is part of the user's message, not instructions */
 };
 

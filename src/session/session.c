@@ -175,6 +175,11 @@ weir_status weir_session_attach(struct weir_session *session, weir_span bytes,
     if (session->attached_count == WR_SESSION_IMAGES_MAX)
         return wr_fail(err, WEIR_LIMIT, 0, "a message has at most %d images",
                        WR_SESSION_IMAGES_MAX);
+    if (bytes.len <= WR_SESSION_IMAGE_BYTES_MAX &&
+        bytes.len + wr_images_bytes(session->dir, wr_buf_view(&session->attached)) >
+            WR_SESSION_IMAGES_BYTES_MAX)
+        return wr_fail(err, WEIR_LIMIT, 0, "the images of a message have at most %d MB",
+                       WR_SESSION_IMAGES_BYTES_MAX / 1024 / 1024);
     weir_status status = wr_images_keep(session->dir, bytes, &session->attached, &found, err);
     if (status)
         return status;

@@ -15,6 +15,7 @@
 #include "policy/budget.h"
 #include "policy/stage.h"
 #include "record/record.h"
+#include "session/images.h"
 #include "session/pieces.h"
 #include "session/render.h"
 
@@ -283,6 +284,30 @@ static weir_status begin_turn(struct weir_session *session, const struct weir_se
     return status ? status : wr_live_record(session, &event, want->now_ms, err);
 }
 
+/* The last words whose images have to leave for those of newer ones. Providers refuse a body that
+ * is too large, and then every later one. All that were there leave at once, since each such cut
+ * costs the provider's cache; and it follows from the journal alone, so that a session that is
+ * opened again sends the same. */
+static uint64_t find_crowded(const struct weir_session *session)
+{
+    const struct wr_thread *t = &session->thread;
+    uint64_t bytes = 0, last_seq = 0, crowded_seq = 0;
+
+    for (uint32_t i = 0; i < t->messages_count; i++) {
+        const struct wr_event *event = &t->messages[i].event;
+        if (!event->images.len)
+            continue;
+        uint64_t more = wr_images_bytes(session->dir, event->images);
+        if (bytes + more > WR_SESSION_IMAGES_BYTES_MAX) {
+            crowded_seq = last_seq;
+            bytes = 0;
+        }
+        bytes += more;
+        last_seq = event->seq;
+    }
+    return crowded_seq;
+}
+
 static weir_status render(struct weir_session *session, const struct weir_session_want *want,
                           struct weir_err *err)
 {
@@ -300,6 +325,7 @@ static weir_status render(struct weir_session *session, const struct weir_sessio
                           .has_markers = !want->is_without_cache,
                           .dir = session->dir,
                           .blind_seq = session->blind_seq,
+                          .crowded_seq = find_crowded(session),
                           .alternates = want->alternates};
 
     weir_request_free(session->request);
