@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/tool_args.h"
 #include "base/ascii.h"
 #include "base/limits.h"
 #include "base/os.h"
@@ -152,7 +153,20 @@ static void tell_image(const struct wr_agent *agent, weir_span path,
     tell(agent, text);
 }
 
-static void attach_path(struct wr_agent *agent, weir_span path)
+/* A text of several lines may be somebody else's, pasted: what it names leaves the machine only
+ * from where the agent works. */
+static bool is_elsewhere(const struct wr_agent *agent, const char *place)
+{
+    struct wr_arena arena;
+
+    wr_arena_init(&arena, PATH_BYTES_MAX * 64);
+    bool is_below =
+        wr_tool_is_below(&agent->toolbox, &arena, wr_span_of(place), agent->toolbox.root);
+    wr_arena_release(&arena);
+    return !is_below;
+}
+
+static void attach_path(struct wr_agent *agent, weir_span path, bool is_one_line)
 {
     char place[PATH_BYTES_MAX], text[WEIR_ERR_TEXT_BYTES + 400];
     struct weir_image_size size = {0};
@@ -163,6 +177,8 @@ static void attach_path(struct wr_agent *agent, weir_span path)
         return;
     wr_buf_init(&bytes, WR_SESSION_IMAGE_BYTES_MAX + 32 * 1024);
     const char *why = read_front(place, &bytes);
+    if (!why && !is_one_line && is_elsewhere(agent, place))
+        why = "it is outside of the working directory, and the message has several lines";
     weir_status status =
         why ? WEIR_NOTFOUND : weir_session_attach(agent->session, wr_buf_view(&bytes), &size, &err);
     bool is_no_image = status == WEIR_NOTFOUND || status == WEIR_INVALID;
@@ -178,16 +194,16 @@ static void attach_path(struct wr_agent *agent, weir_span path)
 
 void wr_image_words_attach(struct wr_agent *agent, weir_span text)
 {
+    bool is_one_line = wr_span_lines(wr_span_trim(text)) < 2, has_one = true;
     struct wr_image_word word;
     size_t at = 0;
-    bool has_one = true;
 
     while (has_one) {
         wr_buf_init(&word.path, PATH_BYTES_MAX);
         has_one = wr_image_word_next(text, &at, &word);
         if (has_one && !wr_buf_status(&word.path) &&
             !memchr(word.path.bytes ? word.path.bytes : "", 0, word.path.len))
-            attach_path(agent, path_of(&word, agent->toolbox.root));
+            attach_path(agent, path_of(&word, agent->toolbox.root), is_one_line);
         wr_buf_release(&word.path);
     }
 }

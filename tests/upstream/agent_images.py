@@ -87,6 +87,12 @@ def other_kinds(folder, ok):
     put(home, 'large.png', picture + bytes(5 * 1024 * 1024))
     put(home, 'words.png', b'not a picture')
     os.mkfifo(home.path('pipe.png'))
+    os.symlink('/dev/zero', home.path('zero.png'))
+    away = os.path.join(folder, 'away.png')
+    with open(away, 'wb') as file:
+        file.write(picture)
+    os.symlink(away, home.path('link.png'))
+    elsewhere = 'link.png is sent as text: it is outside of the working directory'
     for text, told, kind, data in (
             ('@picture.dat', '[image: picture.dat, 10x5, 1 KB]', 'gif', gif),
             (f"'{spaced}' what is it?", '[image: my shot.png, 3x2, 1 KB]', 'png', picture),
@@ -95,6 +101,11 @@ def other_kinds(folder, ok):
             ('see @large.png', 'large.png is sent as text: an image has at most 5 MB', None, None),
             ('see @words.png', 'words.png is sent as text: not an image', None, None),
             ('see @pipe.png', 'pipe.png is sent as text: is no regular file', None, None),
+            ('see @zero.png', 'zero.png is sent as text: is no regular file', None, None),
+            ('see @link.png', '[image: link.png, 3x2, 1 KB]', 'png', picture),
+            ('a log\nof @link.png', elsewhere, None, None),
+            (f'a log\nof @{away}', 'it is outside of the working directory', None, None),
+            ('a log\nof @picture.dat', '[image: picture.dat', 'gif', gif),
             ('see @src/file_1.py, @alice', '', None, None)):
         code, _, err = home.run(upstream, 'chat', '-p', text)
         ok(f'images: {text[-20:]}: what is told', (code, told in err, bool(err)),
