@@ -62,7 +62,8 @@ weir_status wr_disk_make_dir(const char *path, struct weir_err *err)
     return WEIR_OK;
 }
 
-weir_status wr_disk_read(const char *path, struct wr_buf *into, struct weir_err *err)
+weir_status wr_disk_read_from(const char *path, uint64_t byte, struct wr_buf *into,
+                              struct weir_err *err)
 {
     char piece[PIECE_BYTES];
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -70,7 +71,9 @@ weir_status wr_disk_read(const char *path, struct wr_buf *into, struct weir_err 
 
     if (fd < 0)
         return fail_refused(path, err);
-    for (;;) {
+    if (byte && lseek(fd, (off_t)byte, SEEK_SET) < 0)
+        status = fail_refused(path, err);
+    while (!status) {
         ssize_t got = read(fd, piece, sizeof(piece));
         if (got < 0 && errno == EINTR)
             continue;
@@ -87,6 +90,11 @@ weir_status wr_disk_read(const char *path, struct wr_buf *into, struct weir_err 
         status = wr_fail(err, wr_buf_status(into), 0, "%.160s: larger than %zu bytes", path,
                          into->cap_max);
     return status;
+}
+
+weir_status wr_disk_read(const char *path, struct wr_buf *into, struct weir_err *err)
+{
+    return wr_disk_read_from(path, 0, into, err);
 }
 
 static bool write_all(int fd, weir_span bytes)
@@ -131,12 +139,34 @@ weir_status wr_draft_open(struct wr_draft *draft, const char *path, struct weir_
     int len = snprintf(draft->path, sizeof(draft->path), "%s", path);
 
     draft->fd = -1;
-    draft->end_bytes = 0;
+    draft->begin_bytes = draft->end_bytes = 0;
+    draft->is_in_place = false;
     if (len < 0 || (size_t)len >= sizeof(draft->path))
         return wr_fail(err, WEIR_LIMIT, 0, "%.80s...: the path is too long", path);
     name_draft(draft, name);
     draft->fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
     return draft->fd < 0 ? fail_refused(name, err) : WEIR_OK;
+}
+
+weir_status wr_draft_extend(struct wr_draft *draft, const char *path, uint64_t bytes,
+                            struct weir_err *err)
+{
+    struct stat info;
+    int len = snprintf(draft->path, sizeof(draft->path), "%s", path);
+
+    draft->fd = -1;
+    draft->begin_bytes = draft->end_bytes = bytes;
+    draft->is_in_place = true;
+    if (len < 0 || (size_t)len >= sizeof(draft->path))
+        return wr_fail(err, WEIR_LIMIT, 0, "%.80s...: the path is too long", path);
+    draft->fd = open(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+    if (draft->fd < 0)
+        return fail_refused(path, err);
+    if (!fstat(draft->fd, &info) && S_ISREG(info.st_mode) && (uint64_t)info.st_size == bytes)
+        return WEIR_OK;
+    (void)close(draft->fd);
+    draft->fd = -1;
+    return wr_fail(err, WEIR_NOTFOUND, 0, "%.160s: it is another file", path);
 }
 
 weir_status wr_disk_draft_append(struct wr_draft *draft, weir_span bytes, struct weir_err *err)
@@ -155,6 +185,8 @@ weir_status wr_disk_draft_take(struct wr_draft *draft, struct weir_err *err)
     if (close(draft->fd) && !status)
         status = fail_refused(draft->path, err);
     draft->fd = -1;
+    if (draft->is_in_place)
+        return status;
     if (!status && rename(name, draft->path))
         status = fail_refused(draft->path, err);
     if (status)
@@ -168,10 +200,13 @@ void wr_disk_draft_drop(struct wr_draft *draft)
 
     if (draft->fd < 0)
         return;
+    if (draft->is_in_place) /* where this fails it is too long, and nobody appends to it again */
+        (void)!ftruncate(draft->fd, (off_t)draft->begin_bytes);
     (void)close(draft->fd);
     draft->fd = -1;
     name_draft(draft, name);
-    (void)unlink(name);
+    if (!draft->is_in_place)
+        (void)unlink(name);
 }
 
 weir_status wr_disk_replace(const char *path, weir_span bytes, struct weir_err *err)

@@ -21,6 +21,10 @@ WEIR_MUST_USE weir_status wr_disk_make_dir(const char *path, struct weir_err *er
 /* Appends the whole file to `into`. */
 WEIR_MUST_USE weir_status wr_disk_read(const char *path, struct wr_buf *into, struct weir_err *err);
 
+/* The same from `byte` on. */
+WEIR_MUST_USE weir_status wr_disk_read_from(const char *path, uint64_t byte, struct wr_buf *into,
+                                            struct weir_err *err);
+
 /* Writes all of `bytes`, or leaves the file as long as it was: `*end` is where it ends, before and
  * after. */
 WEIR_MUST_USE weir_status wr_disk_append(int fd, uint64_t *end, weir_span bytes, const char *path,
@@ -31,12 +35,17 @@ WEIR_MUST_USE weir_status wr_disk_replace(const char *path, weir_span bytes, str
 
 /* A file that is written piece by piece and takes the place of another when it is whole. */
 struct wr_draft {
-    int fd; /* -1: none */
-    uint64_t end_bytes;
+    int fd;                               /* -1: none */
+    uint64_t begin_bytes, end_bytes;      /* begin: of what was there, where it is appended to */
+    bool is_in_place;                     /* appended to: the file itself grows */
     char path[WR_SESSION_PATH_BYTES_MAX]; /* where it goes */
 };
 WEIR_MUST_USE weir_status wr_draft_open(struct wr_draft *draft, const char *path,
                                         struct weir_err *err);
+/* For what comes behind the `bytes` of a file. WEIR_NOTFOUND: it has not just these any more. Taken
+ * back it is as long as before. */
+WEIR_MUST_USE weir_status wr_draft_extend(struct wr_draft *draft, const char *path, uint64_t bytes,
+                                          struct weir_err *err);
 WEIR_MUST_USE weir_status wr_disk_draft_append(struct wr_draft *draft, weir_span bytes,
                                                struct weir_err *err);
 WEIR_MUST_USE weir_status wr_disk_draft_take(struct wr_draft *draft, struct weir_err *err);

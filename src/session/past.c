@@ -7,6 +7,7 @@
 #include "session/past.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "api/api.h"
 #include "base/ascii.h"
@@ -15,7 +16,7 @@
 #include "engine/request.h"
 #include "policy/history.h"
 #include "session/disk.h"
-#include "session/journal.h"
+#include "session/follow.h"
 #include "session/render.h"
 
 enum { SHORT_WORD_BYTES = 3 };
@@ -28,6 +29,8 @@ struct loader {
     struct wr_thread thread; /* of the part at hand */
     uint64_t part_bytes;
     struct weir_err *err;
+    struct wr_follow journal;
+    bool has_ended; /* an event came that is not of this past */
 };
 
 static uint64_t count_nothing(void *user, weir_span text)
@@ -84,12 +87,8 @@ static weir_status add_text(struct loader *l, weir_span text)
 
     for (size_t i = 0; i < text.len; i++)
         past->lines_count += text.ptr[i] == '\n';
-    if (past->newest.len + text.len > WR_PAST_PART_BYTES)
-        wr_buf_reset(&past->newest);
-    wr_buf_append(&past->newest, text);
     past->parts_count++;
-    weir_status status = wr_buf_status(&past->newest);
-    return status ? status : wr_disk_draft_append(&l->draft, text, l->err);
+    return wr_disk_draft_append(&l->draft, text, l->err);
 }
 
 /* The part at hand becomes text and facts, and another one begins. */
@@ -140,6 +139,16 @@ static bool may_begin_part(const struct loader *l, const struct wr_event *event)
            (event->kind == WR_EVENT_ASSISTANT || event->kind == WR_EVENT_USER);
 }
 
+static void note_end(struct loader *l, uint64_t seq)
+{
+    const struct wr_journal_scan *scan = &l->journal.scan;
+
+    l->has_ended = true;
+    l->past->end.line = scan->line;
+    l->past->end.byte = scan->byte;
+    l->past->end.seq = seq;
+}
+
 static weir_status load_event(void *user, const struct wr_event *event, weir_span line)
 {
     struct loader *l = user;
@@ -148,6 +157,8 @@ static weir_status load_event(void *user, const struct wr_event *event, weir_spa
     struct wr_staged staged;
     weir_status status = WEIR_OK;
 
+    if (event->seq >= o->before && !l->has_ended)
+        note_end(l, event->seq - 1);
     if (event->seq >= o->before || event->kind == WR_EVENT_COMPACTION)
         return WEIR_OK;
     if (l->part_bytes + line.len > part_bytes_max && may_begin_part(l, event))
@@ -162,15 +173,40 @@ static weir_status load_event(void *user, const struct wr_event *event, weir_spa
 
 static weir_status read_journal(struct loader *l)
 {
-    struct wr_journal_options options = {.is_read_only = true};
-    struct weir_session_opened opened;
-    struct wr_journal journal;
+    struct wr_past *past = l->past;
+    weir_status status = wr_follow_open(&l->journal, past->options->dir, load_event, l, l->err);
 
-    weir_status status =
-        wr_journal_open(&journal, l->past->options->dir, &options, load_event, l, &opened, l->err);
+    if (status)
+        return status;
+    if (past->end.byte) {
+        l->journal.scan.line = past->end.line;
+        l->journal.scan.byte = past->end.byte;
+        l->journal.scan.seq = past->end.seq;
+    }
+    status = wr_follow_read(&l->journal, l->err);
+    if (!status && !l->has_ended)
+        note_end(l, l->journal.scan.seq);
+    wr_follow_close(&l->journal);
+    past->can_be_extended = !l->thread.pending_count;
+    past->before = past->options->before;
+    if (!status && (l->thread.messages_count || !past->parts_count))
+        status = end_part(l);
+    return status;
+}
+
+/* Reads into a draft that is open; on failure the file is as it was. */
+static weir_status read_into(struct loader *l)
+{
+    wr_thread_init(&l->thread, count_nothing, NULL);
+    weir_status status = read_journal(l);
+    uint64_t file_bytes = l->draft.end_bytes;
     if (!status)
-        wr_journal_close(&journal);
-    return status ? status : end_part(l);
+        status = wr_disk_draft_take(&l->draft, l->err);
+    else
+        wr_disk_draft_drop(&l->draft);
+    wr_thread_release(&l->thread);
+    l->past->file_bytes = file_bytes;
+    return status;
 }
 
 weir_status wr_past_open(struct wr_past *past, const struct wr_past_options *options,
@@ -181,15 +217,9 @@ weir_status wr_past_open(struct wr_past *past, const struct wr_past_options *opt
     *past = (struct wr_past){.options = options};
     wr_arena_init(&past->arena, WR_ARENA_BYTES_MAX);
     wr_buf_init(&past->newest, WR_OUTPUT_BYTES_MAX);
-    wr_thread_init(&l.thread, count_nothing, NULL);
     weir_status status = wr_draft_open(&l.draft, options->history_path, err);
     if (!status)
-        status = read_journal(&l);
-    if (!status)
-        status = wr_disk_draft_take(&l.draft, err);
-    else
-        wr_disk_draft_drop(&l.draft);
-    wr_thread_release(&l.thread);
+        status = read_into(&l);
     if (!status)
         return WEIR_OK;
     wr_past_release(past);
@@ -197,6 +227,35 @@ weir_status wr_past_open(struct wr_past *past, const struct wr_past_options *opt
         return status;
     return wr_fail(err, status, 0, "the past of the session cannot be summarised: %s",
                    weir_status_text(status));
+}
+
+bool wr_past_extend(struct wr_past *past)
+{
+    struct loader l = {.past = past};
+
+    if (!past->can_be_extended || past->options->before < past->before ||
+        wr_draft_extend(&l.draft, past->options->history_path, past->file_bytes, NULL))
+        return false;
+    return !read_into(&l);
+}
+
+/* From the first whole line of the last WR_PAST_PART_BYTES on. */
+weir_status wr_past_load_newest(struct wr_past *past, struct weir_err *err)
+{
+    uint64_t from =
+        past->file_bytes > WR_PAST_PART_BYTES ? past->file_bytes - WR_PAST_PART_BYTES : 0;
+
+    wr_buf_release(&past->newest);
+    wr_buf_init(&past->newest, WR_OUTPUT_BYTES_MAX);
+    weir_status status = wr_disk_read_from(past->options->history_path, from, &past->newest, err);
+    weir_span text = wr_buf_view(&past->newest);
+    const char *line = from && !status ? memchr(text.ptr, '\n', text.len) : NULL;
+    if (line) {
+        size_t skip = (size_t)(line - text.ptr) + 1;
+        memmove(past->newest.bytes, past->newest.bytes + skip, past->newest.len - skip);
+        past->newest.len -= skip;
+    }
+    return status;
 }
 
 void wr_past_release(struct wr_past *past)

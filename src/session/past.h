@@ -4,6 +4,9 @@
  * summary is made of what happened, not of the first summary. What is larger than one document can
  * be is read in parts of WR_PAST_PART_BYTES, each cut before an answer or words of the user: memory
  * does not grow with the past, and the file has all of it.
+ *
+ * A past that is kept is extended: only what came since is read, and appended to the file. That
+ * gives the same facts and text as reading all of it again.
  */
 #ifndef WR_SESSION_PAST_H
 #define WR_SESSION_PAST_H
@@ -25,15 +28,28 @@ struct wr_past {
     const struct wr_past_options *options; /* outlives the past */
     struct wr_arena arena;
     struct wr_facts facts;
-    struct wr_buf newest; /* text: all of it, or the newest parts */
+    struct wr_buf newest; /* text: all of it, or the newest parts; wr_past_load_newest() */
     uint64_t lines_count; /* of all of the text */
+    uint64_t file_bytes;
     uint32_t parts_count;
+    bool can_be_extended; /* no call waits for its result where it ends */
+    uint64_t before;      /* the events before this one are in it */
+    struct {
+        uint64_t line, byte, seq;
+    } end; /* where those end in the journal */
 };
 
 /* On failure there is nothing to release, and the file is as it was. */
 WEIR_MUST_USE weir_status wr_past_open(struct wr_past *past, const struct wr_past_options *options,
                                        struct weir_err *err);
 void wr_past_release(struct wr_past *past);
+
+/* Reads on up to `before` of the past's options, which may have changed. False: it has to be opened
+ * again (the cut lies before its end, or the file is another); it is to be released then. */
+WEIR_MUST_USE bool wr_past_extend(struct wr_past *past);
+
+/* Reads `newest`, for whoever wants to see it. */
+WEIR_MUST_USE weir_status wr_past_load_newest(struct wr_past *past, struct weir_err *err);
 
 /* The structured summary; empty where not even its first lines fit. In the past's arena. */
 WEIR_MUST_USE weir_status wr_past_summary(struct wr_past *past, uint64_t tokens_max,

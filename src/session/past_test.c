@@ -146,6 +146,85 @@ static void a_past_in_parts_has_the_text_and_the_facts_of_the_whole(void **state
     end(&w);
 }
 
+static void expect_same(const struct wr_past *past, const struct wr_past *whole, weir_span *texts)
+{
+    assert_int_equal(past->lines_count, whole->lines_count);
+    assert_int_equal(past->file_bytes, texts[1].len);
+    if (!wr_span_eq(texts[0], texts[1]))
+        fail_msg("%.*s\n---- at once:\n%.*s", (int)texts[0].len, texts[0].ptr, (int)texts[1].len,
+                 texts[1].ptr);
+}
+
+/* As a session does it, cut by cut: what came since is added, whatever of it is a call that waits.
+ */
+static void a_past_that_is_extended_is_the_whole_past(void **state)
+{
+    struct wr_past_options options = {0}, at_once = {0};
+    struct wr_past past, whole;
+    struct wr_buf first, text, again;
+    struct writer w;
+    weir_span summary, other;
+    uint32_t extended = 0;
+    (void)state;
+
+    begin(&w);
+    write_past(&w, 20);
+    read_past(&w, &options, &past, &summary, &first);
+    wr_buf_release(&first);
+    for (uint32_t round = 1; round < 12; round++) {
+        write_past(&w, round * 7);
+        options.before = w.journal.seq + 1 - round % 3; /* some end between a call and its result */
+        if (wr_past_extend(&past)) {
+            extended++;
+        } else {
+            wr_past_release(&past);
+            TEST_OK(&w.agent, wr_past_open(&past, &options, &w.agent.err));
+        }
+        wr_buf_init(&text, 1 << 28);
+        TEST_OK(&w.agent, wr_disk_read(options.history_path, &text, &w.agent.err));
+        TEST_OK(&w.agent, wr_past_summary(&past, 100000, &summary));
+        at_once = options;
+        TEST_OK(&w.agent, wr_past_open(&whole, &at_once, &w.agent.err));
+        wr_buf_init(&again, 1 << 28);
+        TEST_OK(&w.agent, wr_disk_read(options.history_path, &again, &w.agent.err));
+        TEST_OK(&w.agent, wr_past_summary(&whole, 100000, &other));
+        expect_same(&past, &whole, (weir_span[]){wr_buf_view(&text), wr_buf_view(&again)});
+        assert_true(wr_span_eq(summary, other));
+        wr_buf_release(&text);
+        wr_buf_release(&again);
+        wr_past_release(&whole);
+    }
+    assert_true(extended >= 6 && extended < 11);
+    options.before = 5; /* a cut that lies before the last one */
+    assert_false(wr_past_extend(&past));
+    wr_past_release(&past);
+    end(&w);
+}
+
+static void a_file_that_is_another_is_not_extended(void **state)
+{
+    struct wr_past_options options = {0};
+    struct wr_past past;
+    struct wr_buf text;
+    struct writer w;
+    weir_span summary;
+    (void)state;
+
+    begin(&w);
+    write_past(&w, 20);
+    read_past(&w, &options, &past, &summary, &text);
+    write_past(&w, 3);
+    options.before = w.journal.seq + 1;
+    TEST_OK(&w.agent, wr_disk_replace(options.history_path, WR_LIT("mine"), &w.agent.err));
+    assert_false(wr_past_extend(&past));
+    wr_buf_reset(&text);
+    TEST_OK(&w.agent, wr_disk_read(options.history_path, &text, &w.agent.err));
+    assert_true(wr_span_is(wr_buf_view(&text), "mine"));
+    wr_buf_release(&text);
+    wr_past_release(&past);
+    end(&w);
+}
+
 /* More than one document can be (64 MB). */
 static void a_past_of_any_size_is_summarised(void **state)
 {
@@ -172,7 +251,10 @@ static void a_past_of_any_size_is_summarised(void **state)
     read_past(&w, &options, &past, &summary, &text);
     assert_true(past.parts_count > 3);
     assert_true(text.len > 64u << 20);
-    assert_true(past.newest.len < 32u << 20);
+    TEST_OK(&w.agent, wr_past_load_newest(&past, &w.agent.err));
+    assert_true(past.newest.len > 15u << 20 && past.newest.len <= WR_PAST_PART_BYTES);
+    assert_true(wr_span_ends(wr_buf_view(&text), wr_buf_view(&past.newest)));
+    assert_true(text.bytes[text.len - past.newest.len - 1] == '\n');
     assert_has(summary, "mend the weir");
     assert_has(summary, "/src/part_0.c");
     assert_has(summary, "/src/part_11.c");
@@ -213,6 +295,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_past_in_parts_has_the_text_and_the_facts_of_the_whole),
+        cmocka_unit_test(a_past_that_is_extended_is_the_whole_past),
+        cmocka_unit_test(a_file_that_is_another_is_not_extended),
         cmocka_unit_test(a_past_of_any_size_is_summarised),
         cmocka_unit_test(a_past_that_cannot_be_read_leaves_the_file_as_it_was),
     };

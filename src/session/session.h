@@ -13,6 +13,7 @@
 #include "policy/meter.h"
 #include "record/record.h"
 #include "session/journal.h"
+#include "session/past.h"
 #include "session/session_policy.h"
 #include "session/settings.h"
 #include "session/state.h"
@@ -63,6 +64,9 @@ struct weir_session {
     weir_summary_fn *summary_fn;
     void *summary_user;
     char history_path[WR_SESSION_PATH_BYTES_MAX];
+    struct wr_past_options past_options;
+    struct wr_past past; /* what left until now; it is extended by the next cut */
+    bool has_past;
     const struct weir_subagent_kind *kind; /* of a subagent */
     char call_id[WR_STORE_NAME_BYTES_MAX + 1];
 };
@@ -105,6 +109,9 @@ WEIR_MUST_USE weir_status wr_live_set_front(struct weir_session *session, enum w
 WEIR_MUST_USE weir_status wr_live_compact(struct weir_session *session, uint64_t room_tokens,
                                           const char *why, int64_t now_ms,
                                           struct weir_compacted *compacted, struct weir_err *err);
+
+/* The next cut reads all of the past again. */
+void wr_live_forget_past(struct weir_session *session);
 
 /* Messages a session holds at most. */
 uint32_t wr_live_messages_max(const struct weir_session *session);

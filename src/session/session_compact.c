@@ -1,6 +1,7 @@
 /* Cuts: what leaves a session's memory, for a summary or for a notice. What leaves is first in
  * conversation_history/NAME.md, then said in the journal; a process that ends in between has
- * changed nothing but that file, which the next cut writes anew. */
+ * changed nothing but that file, which the next cut of another
+ * process writes anew. While a session is open its cuts only add to the file. */
 #include "session/session.h"
 
 #include <stdio.h>
@@ -44,17 +45,35 @@ static weir_status name_history(struct weir_session *session, struct weir_err *e
     return status ? status : wr_disk_join(session->history_path, folder, name, err);
 }
 
-/* Everything before event `before` is in the file when this returns. `options` outlives the past.
- */
-static weir_status offload(struct weir_session *session, struct wr_past *past,
-                           struct wr_past_options *options, struct weir_err *err)
+void wr_live_forget_past(struct weir_session *session)
 {
-    options->dir = session->dir;
-    options->history_path = session->history_path;
-    options->count = wr_meter_count;
-    options->user = session->meter;
+    if (session->has_past)
+        wr_past_release(&session->past);
+    session->has_past = false;
+}
+
+/* Everything before event `before` is in the file when this returns, and in the session's past. */
+static weir_status offload(struct weir_session *session, uint64_t before, bool has_facts,
+                           struct weir_err *err)
+{
+    struct wr_past_options *o = &session->past_options;
+    bool is_kept = session->has_past && (o->has_facts || !has_facts);
     weir_status status = name_history(session, err);
-    return status ? status : wr_past_open(past, options, err);
+
+    if (status)
+        return status;
+    *o = (struct wr_past_options){.dir = session->dir,
+                                  .before = before,
+                                  .history_path = session->history_path,
+                                  .has_facts = is_kept ? o->has_facts : has_facts,
+                                  .count = wr_meter_count,
+                                  .user = session->meter};
+    if (is_kept && wr_past_extend(&session->past))
+        return WEIR_OK;
+    wr_live_forget_past(session);
+    status = wr_past_open(&session->past, o, err);
+    session->has_past = !status;
+    return status;
 }
 
 /* ---- the summary ---- */
@@ -132,9 +151,13 @@ static weir_status ask_model(struct weir_session *session, struct wr_past *past,
 
     if (!session->summary_fn)
         return WEIR_OK;
+    status = wr_past_load_newest(past, err);
+    if (status)
+        return status;
     do
         status = ask_once(session, past, summary, &text, now_ms, err);
     while (!status && summary->fell_back && summary->tries < TRIES_MAX);
+    wr_buf_release(&past->newest); /* some megabytes, and the past is kept */
     if (status || summary->fell_back)
         return status;
     status = wr_event_set_text(&shown, &past->arena, text);
@@ -276,9 +299,8 @@ static bool is_worth_it(const struct weir_session *session, const struct wr_cut 
 weir_status wr_live_compact(struct weir_session *session, uint64_t room_tokens, const char *why,
                             int64_t now_ms, struct weir_compacted *compacted, struct weir_err *err)
 {
-    struct wr_past_options options = {.has_facts = true};
+    struct wr_past *past = &session->past;
     struct summary summary = {0};
-    struct wr_past past;
     struct wr_cut cut;
 
     *compacted = (struct weir_compacted){.tokens_before = total_of(session)};
@@ -286,19 +308,17 @@ weir_status wr_live_compact(struct weir_session *session, uint64_t room_tokens, 
     weir_status status = find_cut(session, room_tokens, &cut);
     if (status || !cut.before)
         return status;
-    options.before = cut.before;
     summary.replaced_tokens = cut.leaving_tokens + session->thread.summary_tokens;
-    status = offload(session, &past, &options, err);
+    status = offload(session, cut.before, true, err);
     if (status)
         return status;
-    status = make_summary(session, &past, &summary, now_ms, err);
+    status = make_summary(session, past, &summary, now_ms, err);
     if (!status && summary.text.len && cut.before > session->thread.answer_seq)
-        status = put_latest(session, &past, &summary.text);
+        status = put_latest(session, past, &summary.text);
     if (!status && is_worth_it(session, &cut, &summary)) {
         status = record_summary(session, &cut, &summary, why, now_ms, err);
         compacted->is_taken = !status;
     }
-    wr_past_release(&past);
     compacted->is_by_model = summary.is_by_model && compacted->is_taken;
     compacted->fell_back = summary.fell_back;
     if (!compacted->is_taken)
@@ -361,8 +381,6 @@ weir_status wr_live_trim(struct weir_session *session, bool has_budget, int64_t 
     struct wr_cut_budget budget = budget_of(session, has_budget);
     struct wr_arena arena;
     struct wr_view view;
-    struct wr_past_options options = {.has_facts = false};
-    struct wr_past past;
     struct wr_cut cut;
 
     wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
@@ -371,10 +389,7 @@ weir_status wr_live_trim(struct weir_session *session, bool has_budget, int64_t 
         status = wr_cut_for_budget(&cut, &arena, &view, &session->thread, &budget);
     if (!status && cut.before) {
         bool is_actor = wr_thread_count(&session->thread) > budget.messages_max;
-        options.before = cut.before;
-        status = offload(session, &past, &options, err);
-        if (!status)
-            wr_past_release(&past);
+        status = offload(session, cut.before, false, err);
         if (!status)
             status = record_trim(session, &cut, is_actor ? "actor bound" : "history budget", now_ms,
                                  err);

@@ -370,6 +370,7 @@ void weir_session_close(struct weir_session *session)
     wr_buf_release(&session->left_out);
     wr_buf_release(&session->changes);
     wr_buf_release(&session->told);
+    wr_live_forget_past(session);
     wr_buf_release(&session->attached);
     wr_arena_release(&session->tools_arena);
     wr_arena_release(&session->scratch);
