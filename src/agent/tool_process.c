@@ -138,7 +138,8 @@ static bool get_id(const struct wr_toolbox *box, struct wr_tool_args *args, uint
     if (!wr_tool_args_may_number(args, "id", id))
         return false;
     if (!wr_process_look(box->processes, *id, status)) {
-        wr_tool_fail(args->output, "there is no process %llu (any more): process_start gives the id",
+        wr_tool_fail(args->output,
+                     "there is no process %llu, or no longer: process_start gives the id",
                      (unsigned long long)*id);
         return false;
     }

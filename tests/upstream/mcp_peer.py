@@ -8,7 +8,8 @@ import time
 
 TOOLS = [{'name': name, 'description': f'{name} it', 'inputSchema': {
     'type': 'object', 'properties': {'text': {'type': 'string'}}}}
-    for name in ('echo', 'big', 'die', 'hang', 'noise', 'ask', 'image', 'fail', 'env', 'a b/ü', 'loud', 'rude')]
+    for name in ('echo', 'big', 'die', 'hang', 'noise', 'ask', 'image', 'fail', 'env', 'a b/ü',
+                 'loud', 'rude')]
 
 
 def content(text, **more):
