@@ -247,6 +247,12 @@ static enum wait_end wait_for_byte(struct wr_keyboard *k, int wait_ms, char *byt
     return WAIT_NONE;
 }
 
+static bool has_more(const struct wr_keyboard *k)
+{
+    struct pollfd file = {.fd = k->terminal, .events = POLLIN};
+    return poll(&file, 1, 0) > 0;
+}
+
 bool wr_keyboard_wait(struct wr_keyboard *k)
 {
     struct pollfd file = {.fd = k->terminal, .events = POLLIN};
@@ -349,7 +355,8 @@ static enum wr_answer_end read_answer(struct wr_keyboard *k, const struct wr_que
             return end;
         if (is_escape_alone(k) && take_answer_key(k, wr_keys_pause(&k->keys), line, &end))
             return end;
-        if (line->len != bytes_before)
+        /* Of a long paste not every byte is drawn: each costs as much as all before it. */
+        if (line->len != bytes_before && !has_more(k))
             question->on_change(question->user, wr_buf_view(line));
     }
     return WR_ANSWER_NONE;

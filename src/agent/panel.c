@@ -236,9 +236,11 @@ static void put_answer(struct drawing *d, size_t room)
     wr_buf_init(&plain, WR_AGENT_READ_BYTES_MAX);
     wr_text_one_line_max(&plain, d->panel->answer, d->panel->answer.len);
     weir_span rest = wr_buf_view(&plain);
-    size_t cells;
-    while (wr_cells_of(rest) > room)
+    size_t all = wr_cells_of(rest), cells = 0;
+    while (all > room && rest.len) {
         rest = wr_span_from(rest, wr_cells_step(rest, &cells));
+        all -= cells < all ? cells : all;
+    }
     wr_cells_plain(&d->line, rest);
     wr_buf_release(&plain);
 }
