@@ -141,6 +141,17 @@ weir_status wr_follow_open(struct wr_follow *follow, const char *dir, wr_journal
     return WEIR_OK;
 }
 
+/* A journal is only ever added to: what was read is still there. */
+static weir_status check_length(const struct wr_follow *follow, struct weir_err *err)
+{
+    struct stat file;
+
+    if (fstat(follow->fd, &file) || (uint64_t)file.st_size >= follow->scan.byte)
+        return WEIR_OK;
+    return wr_fail(err, WEIR_SYNTAX, (size_t)file.st_size,
+                   "%.160s: it is shorter than what was read of it before", follow->path);
+}
+
 /* Reads from where the last whole line ended. */
 weir_status wr_follow_read(struct wr_follow *follow, struct weir_err *err)
 {
@@ -155,7 +166,7 @@ weir_status wr_follow_read(struct wr_follow *follow, struct weir_err *err)
         if (got < 0)
             return fail_refused(follow, err);
         if (got == 0)
-            return WEIR_OK;
+            return check_length(follow, err);
         weir_status status =
             wr_journal_scan_feed(&follow->scan, (weir_span){piece, (size_t)got}, err);
         if (status)

@@ -69,6 +69,29 @@ static void events_are_seen_as_they_come(void **state)
     test_agent_release(&agent);
 }
 
+/* Nobody who keeps to the rules does that; whoever watches is told, and does not wait for ever. */
+static void a_journal_that_was_cut_is_told(void **state)
+{
+    struct test_agent agent;
+    struct wr_follow follow;
+    struct seen seen = {0};
+    char path[256];
+    (void)state;
+
+    test_agent_init(&agent);
+    test_agent_open(&agent, "model: {name: gpt-5}\n");
+    test_agent_say(&agent, "one");
+    TEST_OK(&agent, wr_follow_open(&follow, agent.dir, see, &seen, &agent.err));
+    TEST_OK(&agent, wr_follow_read(&follow, &agent.err));
+    (void)snprintf(path, sizeof(path), "%s/events.jsonl", agent.dir);
+    assert_int_equal(truncate(path, 10), 0);
+    assert_int_equal(wr_follow_read(&follow, &agent.err), WEIR_SYNTAX);
+    assert_has(wr_span_of(agent.err.text), "shorter than what was read of it");
+    assert_string_equal(seen.last, "one");
+    wr_follow_close(&follow);
+    test_agent_release(&agent);
+}
+
 /* The second process is told who the first one is; when that is killed the session is free. */
 static void who_has_a_session_open_is_known(void **state)
 {
@@ -107,6 +130,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_are_seen_as_they_come),
+        cmocka_unit_test(a_journal_that_was_cut_is_told),
         cmocka_unit_test(who_has_a_session_open_is_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
