@@ -140,6 +140,20 @@ def runs_an_agent(place, command, shown):
     ok('run ends as the agent does', code, 0)
     for line in shown.strip().split('\n'):
         ok(f'the receipt is as README has it: {line[:30]}', begins_alike(line, err), '')
+    says_why(place)
+
+
+def says_why(place):
+    """Of a session, by the name that is printed: what left, how old it is, what it would cost."""
+    _, out, _ = place.run('weir sessions --json')
+    session = json.loads(out.split('\n', maxsplit=1)[0])['session']
+    ok('a name of a session may have a slash', '/' in session)
+    code, out, err = place.run(f'weir why {session}', 200)
+    ok('weir why knows it', (code, err), (0, ''))
+    said = re.search(r'#\d+ read \S+, [\d,]+ → [\d,]+ tokens\. .* The file was last used [\d,]+ '
+                     r'answers? ago\. If it is wanted again, one recall costs \$0\.0\d+\.',
+                     ' '.join(out.split()))
+    ok('it tells of a file, its age and its price', said is not None or out)
 
 
 def just_runs(place, command, _shown):

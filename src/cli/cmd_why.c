@@ -3,8 +3,9 @@
  * For a person it is sentences (traffic/sentence.h, the page says the same), summaries and the
  * largest changes first; --all lists every segment with its class, stage and sum.
  *
- * The report is a file, or the newest one that the store has of a session. A name with a slash or
- * a suffix is a path: if there is no such file that is an error, and no session is looked for.
+ * The report is a file, or the newest one that the store has of a session. A name that begins with
+ * a slash or a dot, or ends in .json, is a path: if there is no such file that is an error, and no
+ * session is looked for. Of a session the store also has a plan, with names, ages and prices.
  */
 #include "cli/open.h"
 
@@ -27,11 +28,14 @@ struct why_options {
     bool shows_all;
 };
 
-enum { SENTENCES_MAX = 12 };
+enum { SENTENCES_MAX = 12, PATH_BYTES_MAX = 48 };
 
 struct asked {
     bool shows_all, has_segment;
     uint64_t segment;
+    /* What the session's last request left of itself (engine/foretell.h): names, ages, prices. Of a
+     * report in a file there is none. */
+    struct wr_steering steering;
 };
 
 #define VALUES struct why_options
@@ -297,22 +301,99 @@ static void put_paragraph(struct wr_buf *out, struct wr_buf *text, weir_span han
     wr_buf_reset(text);
 }
 
-static void put_edit_sentence(const struct wr_json *doc, const wr_json_id f[FIELDS_COUNT],
-                              struct wr_buf *text, struct wr_buf *out)
+/* What the plan has of the piece whose handle this is; NONE: nothing. */
+static wr_json_id piece_of(const struct wr_steering *s, weir_span handle)
 {
-    struct wr_sentence s = sentence_of(doc, f);
-    weir_span kind = word_of_kind(inner_text(doc, f[KIND]));
+    wr_json_id out = s->has_plan ? wr_json_find(&s->plan, 0, "out") : WR_JSON_NONE;
 
-    wr_buf_printf(text, "#%lld %.*s, %s → %s tokens. ", (long long)number_of(doc, f[I]),
-                  (int)kind.len, kind.ptr, WR_GROUPED(s.tokens_before), WR_GROUPED(s.tokens_after));
-    wr_sentence_deed(&s, text);
-    wr_buf_byte(text, ' ');
-    wr_sentence_sum(&s, text);
-    put_paragraph(out, text, inner_text(doc, f[HANDLE]));
+    if (out == WR_JSON_NONE || handle.len < 2 || !wr_json_is(&s->plan, out, WR_JSON_OBJECT))
+        return WR_JSON_NONE;
+    wr_json_id pieces = wr_json_find(&s->plan, out, "pieces");
+    if (!wr_json_is(&s->plan, pieces, WR_JSON_ARRAY))
+        return WR_JSON_NONE;
+    for (wr_json_id i = wr_json_first(&s->plan, pieces); i != WR_JSON_NONE;
+         i = wr_json_next(&s->plan, pieces, i))
+        if (wr_span_eq(inner_text(&s->plan, wr_json_find(&s->plan, i, "handle")), handle))
+            return i;
+    return WR_JSON_NONE;
 }
 
-static bool put_summary_sentences(const struct wr_json *doc, struct wr_buf *text,
-                                  struct wr_buf *out)
+static weir_span text_of_piece(const struct wr_steering *s, wr_json_id piece, const char *name)
+{
+    wr_json_id id = piece == WR_JSON_NONE ? WR_JSON_NONE : wr_json_find(&s->plan, piece, name);
+
+    return id != WR_JSON_NONE && wr_json_is(&s->plan, id, WR_JSON_STRING)
+               ? wr_json_text(&s->plan, s->arena, id)
+               : (weir_span){"", 0};
+}
+
+/* A path says most at its end. */
+static weir_span end_of_path(weir_span path)
+{
+    size_t at = path.len > PATH_BYTES_MAX ? path.len - PATH_BYTES_MAX : 0;
+    while (at && at < path.len && path.ptr[at] != '/')
+        at++;
+    return at < path.len ? wr_span_from(path, at) : path;
+}
+
+/* Which tool it is of, and of which file or command. */
+static void put_name(const struct wr_steering *s, wr_json_id piece, struct wr_buf *text)
+{
+    weir_span tool = text_of_piece(s, piece, "tool"), path = text_of_piece(s, piece, "path"),
+              end = end_of_path(path), name = text_of_piece(s, piece, "name");
+
+    wr_cli_excerpt(text, tool, PATH_BYTES_MAX);
+    wr_buf_text(text, end.len < path.len ? " …" : path.len || name.len ? " " : "");
+    wr_cli_excerpt(text, path.len ? end : name, 60);
+}
+
+/* How long nobody wanted it, and what it would cost if somebody did. */
+static void put_age_and_price(const struct wr_steering *s, wr_json_id piece, struct wr_buf *text)
+{
+    int64_t answers, micro_usd;
+
+    if (piece == WR_JSON_NONE)
+        return;
+    if (wr_json_i64(&s->plan, wr_json_find(&s->plan, piece, "unused_answers"), &answers)) {
+        wr_buf_text(text,
+                    text_of_piece(s, piece, "path").len ? " The file was last used " : " It came ");
+        if (answers > 0)
+            wr_buf_printf(text, "%s answer%s ago.", WR_GROUPED((uint64_t)answers),
+                          answers == 1 ? "" : "s");
+        else
+            wr_buf_text(text, "with the last request.");
+    }
+    if (!wr_json_i64(&s->plan, wr_json_find(&s->plan, piece, "recall_micro_usd"), &micro_usd))
+        return;
+    wr_buf_text(text, " If it is wanted again, one recall costs ");
+    wr_cli_put_money(text, micro_usd);
+    wr_buf_byte(text, '.');
+}
+
+static void put_edit_sentence(const struct wr_json *doc, const wr_json_id f[FIELDS_COUNT],
+                              const struct wr_steering *steering, struct wr_buf *text,
+                              struct wr_buf *out)
+{
+    struct wr_sentence s = sentence_of(doc, f);
+    weir_span kind = word_of_kind(inner_text(doc, f[KIND])), handle = inner_text(doc, f[HANDLE]);
+    wr_json_id piece = s.is_rolled_back ? WR_JSON_NONE : piece_of(steering, handle);
+
+    wr_buf_printf(text, "#%lld ", (long long)number_of(doc, f[I]));
+    if (text_of_piece(steering, piece, "tool").len)
+        put_name(steering, piece, text);
+    else
+        wr_buf_append(text, kind);
+    wr_buf_printf(text, ", %s → %s tokens. ", WR_GROUPED(s.tokens_before),
+                  WR_GROUPED(s.tokens_after));
+    wr_sentence_deed(&s, text);
+    put_age_and_price(steering, piece, text);
+    wr_buf_byte(text, ' ');
+    wr_sentence_sum(&s, text);
+    put_paragraph(out, text, handle);
+}
+
+static bool put_summary_sentences(const struct wr_json *doc, const struct wr_steering *steering,
+                                  struct wr_buf *text, struct wr_buf *out)
 {
     static const char *const names[] = {"handle", "tokens", "segments", "tokens_before"};
     wr_json_id inserts = wr_json_find(doc, 0, "inserts"), v[4];
@@ -330,6 +411,7 @@ static bool put_summary_sentences(const struct wr_json *doc, struct wr_buf *text
         else
             wr_buf_printf(text, "An original came back into the prompt: %s tokens.",
                           WR_GROUPED(count_of(doc, v[1])));
+        put_age_and_price(steering, piece_of(steering, inner_text(doc, v[0])), text);
         put_paragraph(out, text, inner_text(doc, v[0]));
     }
     return found;
@@ -372,7 +454,7 @@ static struct change *list_changes(const struct wr_json *doc, wr_json_id edits,
 }
 
 static int print_sentences(const struct wr_json *doc, wr_json_id edits, const char *path,
-                           struct wr_arena *arena)
+                           const struct wr_steering *steering, struct wr_arena *arena)
 {
     struct wr_buf out, text;
     size_t count;
@@ -380,16 +462,17 @@ static int print_sentences(const struct wr_json *doc, wr_json_id edits, const ch
 
     wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
     wr_buf_init(&text, WR_OUTPUT_BYTES_MAX);
-    bool found = put_summary_sentences(doc, &text, &out) || count;
+    bool found = put_summary_sentences(doc, steering, &text, &out) || count;
     if (changes)
         qsort(changes, count, sizeof(*changes), by_tokens);
     for (size_t i = 0; changes && i < count && i < SENTENCES_MAX; i++) {
         wr_json_id f[FIELDS_COUNT];
         (void)wr_json_pick(doc, changes[i].edit, field_names, FIELDS_COUNT, f);
-        put_edit_sentence(doc, f, &text, &out);
+        put_edit_sentence(doc, f, steering, &text, &out);
     }
     if (count > SENTENCES_MAX)
-        wr_buf_printf(&out, "and %s smaller changes\n", WR_GROUPED(count - SENTENCES_MAX));
+        wr_buf_printf(&out, "and %s smaller change%s\n", WR_GROUPED(count - SENTENCES_MAX),
+                      count == SENTENCES_MAX + 1 ? "" : "s");
     if (found)
         wr_buf_printf(&out, "`weir why %s --all` lists every part, with the sums\n", path);
     else
@@ -441,15 +524,15 @@ static int print_report(const struct wr_json *doc, const char *path, const struc
     }
     if (asked->shows_all || asked->has_segment)
         return print_list(doc, edits, path, asked->has_segment, asked->segment);
-    return print_sentences(doc, edits, path, arena);
+    return print_sentences(doc, edits, path, &asked->steering, arena);
 }
 
 /* ---- where the report is ---- */
 
-/* A path that is not there is a wrong path, not a session: those have no slash and no suffix. */
+/* A path that is not there is a wrong path, not a session. Names of sessions may have a slash. */
 static bool is_file(const char *name)
 {
-    return !strcmp(name, "-") || !access(name, F_OK) || strchr(name, '/') ||
+    return !strcmp(name, "-") || !access(name, F_OK) || *name == '/' || *name == '.' ||
            wr_span_ends(wr_span_of(name), WR_LIT(".json"));
 }
 
@@ -461,26 +544,6 @@ struct blind_edits {
     const struct wr_steering *steering;
     uint64_t count;
 };
-
-/* The path that the session's plan has for a handle; empty: none. */
-static weir_span path_of_handle(const struct wr_steering *s, weir_span handle)
-{
-    wr_json_id out = s->has_plan ? wr_json_find(&s->plan, 0, "out") : WR_JSON_NONE;
-    wr_json_id pieces = s->has_plan && wr_json_is(&s->plan, out, WR_JSON_OBJECT)
-                            ? wr_json_find(&s->plan, out, "pieces")
-                            : WR_JSON_NONE;
-
-    if (!s->has_plan || !handle.len || !wr_json_is(&s->plan, pieces, WR_JSON_ARRAY))
-        return (weir_span){"", 0};
-    for (wr_json_id i = wr_json_first(&s->plan, pieces); i != WR_JSON_NONE;
-         i = wr_json_next(&s->plan, pieces, i)) {
-        wr_json_id path = wr_json_find(&s->plan, i, "path");
-        if (wr_span_eq(inner_text(&s->plan, wr_json_find(&s->plan, i, "handle")), handle) &&
-            wr_json_is(&s->plan, path, WR_JSON_STRING))
-            return wr_json_text(&s->plan, s->arena, path);
-    }
-    return (weir_span){"", 0};
-}
 
 static weir_status on_row(void *user, const struct wr_ledger_row *row)
 {
@@ -497,7 +560,7 @@ static weir_status on_row(void *user, const struct wr_ledger_row *row)
     size_t at = wr_span_find(place, WR_LIT(", wr_"), 0);
     if (at != SIZE_MAX)
         handle = wr_span_from(place, at + 2);
-    weir_span path = path_of_handle(b->steering, handle);
+    weir_span path = text_of_piece(b->steering, piece_of(b->steering, handle), "path");
     wr_buf_text(b->out, "blind edit, ");
     wr_cli_put_ago(b->out, row->time_ms);
     wr_buf_text(b->out, " ago, ");
@@ -518,30 +581,27 @@ static weir_status on_row(void *user, const struct wr_ledger_row *row)
 
 /* An edit tool said that the text to be replaced is not there, and what the model had last seen of
  * the file was not whole. */
-static void print_blind_edits(struct wr_ledger *ledger, const struct wr_ledger_session *session,
-                              struct wr_arena *arena)
+static void print_blind_edits(struct wr_ledger *ledger, const struct wr_steering *steering)
 {
-    struct wr_ledger_filter filter = {.tenant = session->tenant, .session = session->session};
-    struct wr_steering steering = {
-        .arena = arena, .tenant = session->tenant, .session = session->session};
+    struct wr_ledger_filter filter = {.tenant = steering->tenant, .session = steering->session};
     struct wr_buf out;
 
     wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
-    wr_steering_read_plan(ledger, &steering);
-    struct blind_edits b = {.arena = arena, .out = &out, .steering = &steering};
+    struct blind_edits b = {.arena = steering->arena, .out = &out, .steering = steering};
     if (!wr_ledger_each(ledger, &filter, on_row, &b, NULL) && b.count)
         (void)wr_cli_write(wr_buf_view(&out));
     wr_buf_release(&out);
 }
 
 static bool read_session_report(struct wr_ledger *ledger, const char *name, const char *tenant,
-                                struct wr_arena *arena, struct wr_buf *report)
+                                struct wr_steering *steering, struct wr_buf *report)
 {
     struct wr_ledger_session session;
     struct wr_ledger_row row;
     struct weir_err err = {0};
 
-    if (wr_session_find(ledger, wr_span_of(tenant), wr_span_of(name), arena, &session, &err)) {
+    if (wr_session_find(ledger, wr_span_of(tenant), wr_span_of(name), steering->arena, &session,
+                        &err)) {
         wr_cli_fail("%s is no file, and as a session: %s; `weir sessions` lists them", name,
                     err.text);
         return false;
@@ -551,25 +611,25 @@ static bool read_session_report(struct wr_ledger *ledger, const char *name, cons
         return false;
     }
     wr_buf_append(report, row.report);
-    print_blind_edits(ledger, &session, arena);
+    steering->tenant = session.tenant;
+    steering->session = session.session;
+    wr_steering_read_plan(ledger, steering);
+    print_blind_edits(ledger, steering);
     return !wr_buf_status(report);
 }
 
 /* Appends the report in the file `name`; if there is no such file, that of the session of this name
  * (as wr_session_find() takes it). False: it was told on stderr. */
-static bool read_report(const char *name, const struct why_options *o, struct wr_buf *report)
+static bool read_report(const char *name, const struct why_options *o, struct wr_steering *steering,
+                        struct wr_buf *report)
 {
-    struct wr_arena arena;
-
     if (is_file(name))
         return wr_cli_read(name, report);
     struct wr_ledger *ledger = wr_cli_ledger(o->store);
     if (!ledger)
         return false;
-    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
     wr_buf_init(report, WR_LEDGER_REPORT_BYTES_MAX);
-    bool ok = read_session_report(ledger, name, o->tenant, &arena, report);
-    wr_arena_release(&arena);
+    bool ok = read_session_report(ledger, name, o->tenant, steering, report);
     wr_ledger_close(ledger);
     return ok;
 }
@@ -587,7 +647,8 @@ static int run_why(void *values, const struct wr_words *words)
     if (asked.has_segment && !wr_span_u64(wr_span_of(words->items[1]), &asked.segment))
         return wr_cli_fail("a segment is a number, not '%s'", words->items[1]);
     wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
-    if (read_report(words->items[0], values, &text)) {
+    asked.steering.arena = &arena;
+    if (read_report(words->items[0], values, &asked.steering, &text)) {
         if (wr_json_parse(&doc, &arena, wr_buf_view(&text), NULL, &err))
             wr_cli_fail_at(words->items[0], wr_buf_view(&text), &err,
                            "give a report of `weir project`");

@@ -15,7 +15,10 @@
 #include "policy/policy.h"
 #include "transcript/tool.h"
 
-enum { NAME_CHARS_MAX = 100 };
+enum {
+    NAME_CHARS_MAX = 100,
+    CALL_TOKENS = 100 /* of an answer that asks for an original */
+};
 
 struct teller {
     struct wr_projection *p;
@@ -54,6 +57,14 @@ static uint64_t cost_of_writing(const struct teller *t, uint64_t tokens)
 static uint64_t cost_of_reading(const struct teller *t, uint64_t tokens)
 {
     return cost_of(t, &(struct wr_usage){.cache_read_tokens = tokens});
+}
+
+/* One more request: the prompt is read once more, and what comes back is written. */
+static uint64_t cost_of_recalling(const struct teller *t, uint64_t tokens)
+{
+    return cost_of_reading(t, as_provider_counts(t, t->fold->total_tokens)) +
+           cost_of_writing(t, as_provider_counts(t, tokens)) +
+           cost_of(t, &(struct wr_usage){.output_tokens = CALL_TOKENS});
 }
 
 static bool is_priced(const struct teller *t)
@@ -138,6 +149,37 @@ static void write_way_back(struct teller *t, uint32_t first, uint64_t tokens, ui
     wr_json_member_number(&t->w, "a_request_micro_usd",
                           tokens > left ? cost_of_reading(t, as_provider_counts(t, tokens - left))
                                         : 0);
+    wr_json_member_number(&t->w, "recall_micro_usd", cost_of_recalling(t, tokens));
+}
+
+/* The newest piece that names the same path, which may be this one. */
+static uint32_t last_use_of(const struct wr_transcript *transcript, uint32_t segment)
+{
+    const struct wr_segment *s = &transcript->segments[segment];
+
+    if (!s->handles || !s->handles->path.len)
+        return segment;
+    for (uint32_t i = transcript->segments_count; --i > segment;) {
+        const struct wr_tool_handles *h = transcript->segments[i].handles;
+        if (h && wr_span_eq(h->path, s->handles->path))
+            return i;
+    }
+    return segment;
+}
+
+/* Answers of the model since then. */
+static void write_age(struct teller *t, uint32_t segment)
+{
+    const struct wr_transcript *transcript = t->fold->transcript;
+    uint32_t use = last_use_of(transcript, segment), turn = transcript->segments[use].turn;
+    uint64_t answers = 0;
+
+    for (uint32_t i = use + 1; i < transcript->segments_count; i++) {
+        const struct wr_segment *s = &transcript->segments[i];
+        answers += s->from_model && s->turn != turn;
+        turn = s->from_model ? s->turn : turn;
+    }
+    wr_json_member_number(&t->w, "unused_answers", answers);
 }
 
 /* What a request costs less once this is taken: of what is in the prompt now, not of what came. */
@@ -184,10 +226,12 @@ static void write_segment(struct teller *t, const struct wr_fold *as_is, uint32_
     wr_json_member_number(&t->w, "tokens_left", now->tokens);
     if (now->kept_by)
         wr_json_member_bool(&t->w, "pinned", true);
-    if (as_is == t->fold)
+    if (as_is == t->fold) {
+        write_age(t, i);
         write_way_back(t, i, as_is->input->tokens[i], now->tokens);
-    else
+    } else {
         write_saving(t, t->fold->segments[i].tokens, now->tokens);
+    }
     wr_json_write_object_end(&t->w);
 }
 

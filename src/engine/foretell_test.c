@@ -216,6 +216,36 @@ static void each_piece_has_its_money(void **state)
     close_talk(&t);
 }
 
+/* What is out has its age and the price of one recall: reads of files without end, each of which
+ * came one answer after the one before. */
+static void each_piece_has_its_age(void **state)
+{
+    int64_t last = INT64_MAX, count = 0, answers, recall, back;
+    struct talk t;
+    (void)state;
+    open_talk(&t, NULL);
+    for (int i = 0; i < 6; i++)
+        ask(&t, false);
+    say(&t, WR_ORDER_NOW, "");
+    ask(&t, false);
+    wr_json_id out = wr_json_find(&t.plan, 0, "out");
+    wr_json_id pieces = wr_json_find(&t.plan, out, "pieces");
+    for (wr_json_id i = wr_json_first(&t.plan, pieces); i != WR_JSON_NONE;
+         i = wr_json_next(&t.plan, pieces, i)) {
+        if (!wr_json_i64(&t.plan, wr_json_find(&t.plan, i, "unused_answers"), &answers))
+            continue; /* a summary has no one age */
+        assert_true(wr_json_i64(&t.plan, wr_json_find(&t.plan, i, "recall_micro_usd"), &recall));
+        assert_true(wr_json_i64(&t.plan, wr_json_find(&t.plan, i, "a_request_micro_usd"), &back));
+        assert_true(recall > back);
+        if (answers < 0 || (count && answers != last - 1))
+            fail_msg("%lld answers after one of %lld", (long long)answers, (long long)last);
+        last = answers;
+        count++;
+    }
+    assert_true(count > 2);
+    close_talk(&t);
+}
+
 /* Imagining changes nothing of what is imagined. */
 static void a_plan_leaves_no_trace(void **state)
 {
@@ -334,6 +364,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_foretold_comes_true),
                                        cmocka_unit_test(each_piece_has_its_money),
+                                       cmocka_unit_test(each_piece_has_its_age),
                                        cmocka_unit_test(a_plan_leaves_no_trace),
                                        cmocka_unit_test(words_are_heard_once),
                                        cmocka_unit_test(the_same_request_hears_too),
