@@ -55,27 +55,27 @@ static void put_cells(struct page *p, const char *colour, char letter, uint64_t 
         wr_buf_text(&p->out, "\033[0m");
 }
 
-/* Cells of the bar for a share of the window; a share smaller than a cell may get none. */
+/* The bar is the prompt and not the window: of a large window a prompt takes a cell or two, and its
+ * parts would not be seen. A part smaller than a cell may get none. */
 static void put_bar(struct page *p)
 {
     const struct wr_context *c = p->c;
-    uint64_t whole = c->window_tokens > c->sent_tokens ? c->window_tokens : c->sent_tokens;
+    uint64_t whole = 0;
     uint64_t done_tokens = 0, done_cells = 0, bar_cells = wr_cli_columns() - 2;
 
     if (bar_cells > BAR_COLUMNS_MAX)
         bar_cells = BAR_COLUMNS_MAX;
+    for (int i = 0; i < WR_CATEGORIES_COUNT; i++)
+        whole += c->tokens[i];
     if (!whole)
         return;
     wr_buf_byte(&p->out, '[');
     for (int i = 0; i < WR_CATEGORIES_COUNT; i++) {
         done_tokens += c->tokens[i];
         uint64_t cells = done_tokens * bar_cells / whole;
-        cells = cells > bar_cells ? bar_cells : cells;
         put_cells(p, looks[i].colour, looks[i].letter, cells - done_cells);
         done_cells = cells;
     }
-    for (; done_cells < bar_cells; done_cells++)
-        wr_buf_byte(&p->out, '.');
     wr_buf_text(&p->out, "]\n");
 }
 
@@ -100,7 +100,7 @@ static void put_categories(struct page *p)
     if (wr_context_held(c))
         put_share(p, "provider held", wr_context_held(c), ' ');
     if (free_tokens >= 0)
-        put_share(p, "free", (uint64_t)free_tokens, '.');
+        put_share(p, "free", (uint64_t)free_tokens, ' ');
     if (c->window_tokens && used > c->window_tokens)
         wr_buf_printf(&p->out, "  over the window by %s\n", WR_GROUPED(used - c->window_tokens));
 }

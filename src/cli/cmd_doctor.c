@@ -51,17 +51,20 @@ static struct wr_config *make_config(const struct doctor_options *o)
     return NULL;
 }
 
-static void print_findings(const struct wr_doctor *doctor)
+static int print_findings(const struct wr_doctor *doctor, int code)
 {
     static const char *const colours[] = {"\033[32m", "\033[33m", "\033[31m"};
     bool colour = wr_cli_colours();
+    struct wr_buf out;
 
+    wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
     for (size_t i = 0; i < doctor->findings_count; i++) {
         const struct wr_finding *f = &doctor->findings[i];
-        printf("%s%-4s%s %-12s%s%s%s\n", colour ? colours[f->level] : "",
-               wr_finding_level_name(f->level), colour ? "\033[0m" : "", f->name, f->text,
-               *f->advice ? "; " : "", f->advice);
+        wr_buf_printf(&out, "%s%-4s%s %-12s%s%s%s\n", colour ? colours[f->level] : "",
+                      wr_finding_level_name(f->level), colour ? "\033[0m" : "", f->name, f->text,
+                      *f->advice ? "; " : "", f->advice);
     }
+    return wr_cli_end_fitted(&out, code);
 }
 
 static int print_json(const struct wr_doctor *doctor, int code)
@@ -121,7 +124,7 @@ static int examine_all(const struct doctor_options *o, struct wr_config *config)
     if (o->as_json)
         code = print_json(&doctor, code);
     else
-        print_findings(&doctor);
+        code = print_findings(&doctor, code);
 out:
     wr_doctor_release(&doctor);
     wr_buf_release(&path);

@@ -100,7 +100,7 @@ static int list_buckets(struct wr_ledger *ledger, bool as_json)
         wr_buf_text(&l.out, "nothing was learnt yet\n");
     }
     if (!status)
-        return wr_cli_end(&l.out, WR_EXIT_OK);
+        return as_json ? wr_cli_end(&l.out, WR_EXIT_OK) : wr_cli_end_fitted(&l.out, WR_EXIT_OK);
     wr_buf_release(&l.out);
     return wr_cli_fail_status(status, &err);
 }

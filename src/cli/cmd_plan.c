@@ -182,8 +182,11 @@ static void put_money_of(struct printer *p, wr_json_id part)
     wr_cli_put_money(p->out, number_of(p->doc, part, "cost_micro_usd"));
     wr_buf_text(p->out, "; each request after it costs ");
     wr_cli_put_money(p->out, -number_of(p->doc, part, "a_request_micro_usd"));
-    wr_buf_printf(p->out, " less, which pays back after %s\n",
-                  WR_GROUPED(count_of(p->doc, part, "pays_back_requests")));
+    uint64_t requests = count_of(p->doc, part, "pays_back_requests");
+    if (requests)
+        wr_buf_printf(p->out, " less, which pays it back after %s\n", WR_GROUPED(requests));
+    else
+        wr_buf_text(p->out, " less, which pays it back at once\n");
 }
 
 static void put_next(struct printer *p)
@@ -270,7 +273,7 @@ int wr_cli_print_plan(const struct wr_steering *steering, struct wr_arena *arena
     put_out(&p);
     put_next(&p);
     put_undo(&p);
-    return wr_cli_end(&out, WR_EXIT_OK);
+    return wr_cli_end_fitted(&out, WR_EXIT_OK);
 }
 
 static int run_plan(void *values, const struct wr_words *words)

@@ -186,8 +186,10 @@ static int steer(struct wr_ledger *ledger, struct weir_store *store, struct wr_s
         put_deed(&out, r->verb, r->brings_back, &d);
     }
     wr_arena_release(&arena);
-    if (out.len)
+    if (out.len && show == WR_SHOW_JSON)
         return wr_cli_end(&out, code);
+    if (out.len)
+        return wr_cli_end_fitted(&out, code);
     wr_buf_release(&out);
     return code;
 }
