@@ -190,8 +190,9 @@ static void write_notes(struct wr_buf *out, const struct wr_simulate_report *rep
     wr_buf_printf(&text, "Prices: %s, cache included, for each policy alike.",
                   report->options.model ? report->options.model : "each log's own model");
     if (report->repriced_count)
-        wr_buf_printf(&text, " %s of them name no model whose price is known: as %s.",
-                      WR_GROUPED(report->repriced_count), report->options.fallback_model);
+        wr_buf_printf(&text, " %s of them name%s no model whose price is known: as %s.",
+                      WR_GROUPED(report->repriced_count), report->repriced_count == 1 ? "s" : "",
+                      report->options.fallback_model);
     uint32_t dearer = wr_simulate_report_dearer(report, AUTO);
     if (dearer)
         wr_buf_printf(&text, " auto makes %s session%s dearer by over 2 %%.", WR_GROUPED(dearer),

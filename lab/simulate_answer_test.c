@@ -98,7 +98,7 @@ static void what_was_lost_or_is_not_known_is_said_so(void **state)
     wr_simulate_answer(report, &habits, false, 400, &out);
     has(&out, "This session: $4.00 as it was, $3.00 with auto; 7 pieces lost, 1 recall.\n", true);
     has(&out, "habit", false);
-    has(&out, "1 of them name no model whose price is known: as some-model.", true);
+    has(&out, "1 of them names no model whose price is known: as some-model.", true);
     wr_buf_release(&out);
     wr_simulate_report_free(report);
 }

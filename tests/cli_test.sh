@@ -150,6 +150,8 @@ done <"$dir/handles"
 
 # -- wrong input
 cp "$request" "$dir/in"
+refuses "a mode that is none, before a server starts" "a mode is off" \
+    "$WEIR" run --mode shadw -- true
 refuses "a window of nothing" "--window wants a number" "$WEIR" project --policy tiered --window 0
 refuses "a report that is none" "no \`edits\` in it" "$WEIR" why "$request"
 refuses "a policy that is not there" "no policy is called" "$WEIR" policies nope

@@ -111,6 +111,11 @@ def simulates_own_sessions(place, command, shown):
     code, out, err = place.run(command)
     ok('without logs: what was looked for, in one line',
        (code, out, err.count('\n'), 'no logs of Claude Code' in err), (2, '', 1, True))
+    opencode = os.path.join(place.home, '.local', 'share', 'opencode')
+    os.makedirs(opencode)
+    _, _, err = place.run(command)
+    ok('who has opencode is told how', 'opencode export' in err)
+    os.rmdir(opencode)
     logs = os.path.join(place.home, '.claude', 'projects', 'a')
     os.makedirs(logs)
     for name in ('one.json', 'two.json'):

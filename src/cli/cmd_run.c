@@ -30,6 +30,7 @@
 #include "launch/receipt.h"
 #include "launch/run_dir.h"
 #include "launch/serving.h"
+#include "proxy/config.h"
 #include "proxy/door.h"
 
 #define STDERR_NAME "serve.stderr"
@@ -444,6 +445,8 @@ static void list_agent_names(wr_word_fn *each, void *user)
 static int run_run(void *values, const struct wr_words *words)
 {
     const struct run_options *o = values;
+    enum wr_mode mode;
+    uint32_t percent;
 
     if (o->is_list && words->count)
         return wr_cli_fail("--list names all agents: '%s' is one word too many", words->items[0]);
@@ -453,6 +456,8 @@ static int run_run(void *values, const struct wr_words *words)
         return wr_cli_fail("--listen goes with --list; --config says where a server listens");
     if (!words->count)
         return wr_cli_fail("name an agent, such as `weir run -- codex`; --list names them");
+    if (o->run.mode && !wr_mode_parse(wr_span_of(o->run.mode), &mode, &percent))
+        return wr_cli_fail(WR_MODE_WANTED ", not '%s'", o->run.mode);
     /* Said before the agent has worked for an hour. */
     return wr_cli_can_write(o->run.receipt) ? wr_run_agent(&o->run, words->items) : WR_EXIT_USAGE;
 }

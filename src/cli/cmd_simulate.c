@@ -319,9 +319,9 @@ static int print_answer(struct work *w, bool are_found)
 
     wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
     wr_simulate_answer(w->report, &w->habits, are_found, wr_cli_columns(), &out);
-    wr_buf_text(&out, "\nNext: weir simulate --all        every policy, by agent, all figures\n"
+    wr_buf_text(&out, "\nNext: weir simulate --all        every policy, all figures\n"
                       "      weir simulate --html FILE  the same as a page\n"
-                      "      weir run -- claude         use it (or codex, opencode, ...)\n");
+                      "      weir run -- claude         use it (or codex, ...)\n");
     return wr_cli_end_fitted(&out, WR_EXIT_OK);
 }
 
@@ -754,6 +754,7 @@ static int simulate_found(struct simulate_options *o)
         code =
             wr_cli_fail("no logs of Claude Code, Codex, Copilot CLI, Gemini CLI or pi were found "
                         "in the home folder; name a log or a folder: weir simulate PATH");
+    wr_log_files_tell_elsewhere();
     wr_arena_release(&arena);
     return code;
 }
@@ -771,7 +772,7 @@ static int run_simulate(void *values, const struct wr_words *paths)
 
 const struct wr_command wr_cmd_simulate = {
     .name = "simulate",
-    .purpose = "what every policy would have cost on recorded sessions",
+    .purpose = "what your past sessions would have cost; needs no key",
     .usage = "[OPTIONS] [PATH...]\n"
              "--through URL --upstream PORT [--name N] [--header H]... PATH...\n"
              "--workload FILE --prices FILE... [--json]",

@@ -662,7 +662,7 @@ static int run_why(void *values, const struct wr_words *words)
 
 const struct wr_command wr_cmd_why = {
     .name = "why",
-    .purpose = "what a projection changed, and for which reason",
+    .purpose = "what was changed in a request or a session, and why",
     .usage = "[OPTIONS] REPORT|SESSION [SEGMENT]",
     .about =
         "Reads the report of `weir project --report FILE`, or what `weir serve` last changed "

@@ -1,7 +1,9 @@
 #include "cli/log_files.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/limits.h"
 #include "base/vec.h"
@@ -103,4 +105,19 @@ void wr_log_files_end(const struct wr_log_files *files)
 {
     say_more(files, files->left_out_count, "were skipped");
     say_more(files, files->partial_count, "were read in part");
+}
+
+void wr_log_files_tell_elsewhere(void)
+{
+    const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+    bool is_own = data && *data;
+    char path[PATH_MAX];
+
+    if (!is_own && !(home && *home))
+        return;
+    (void)snprintf(path, sizeof(path), "%s%s/opencode", is_own ? data : home,
+                   is_own ? "" : "/.local/share");
+    if (!access(path, R_OK))
+        wr_cli_fail("opencode's own sessions are read from what it exports: "
+                    "`opencode export SESSION >FILE`, then `weir simulate FILE`");
 }

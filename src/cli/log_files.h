@@ -34,4 +34,8 @@ void wr_log_files_were_read(struct wr_log_files *files, const char *path,
 /* How many more there were than were named, and how to see them. Behind the last file. */
 void wr_log_files_end(const struct wr_log_files *files);
 
+/* One line on stderr of agents that are used here and keep their sessions where they cannot be
+ * read: opencode, in a database of its own. */
+void wr_log_files_tell_elsewhere(void);
+
 #endif

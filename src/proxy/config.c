@@ -76,9 +76,7 @@ weir_status wr_config_set_mode(struct wr_config *config, const char *text, struc
 {
     if (wr_mode_parse(wr_span_of(text), &config->mode, &config->percent))
         return WEIR_OK;
-    return wr_fail(err, WEIR_INVALID, 0,
-                   "a mode is off, meter, shadow, `canary N%%`, `holdout N%%` or active, not '%s'",
-                   text);
+    return wr_fail(err, WEIR_INVALID, 0, WR_MODE_WANTED ", not '%s'", text);
 }
 
 /* ---- addresses ---- */
@@ -221,8 +219,7 @@ static weir_status read_mode(struct reading *r, yaml_node_t *value, enum wr_mode
 {
     if (wr_mode_parse(wr_yaml_text(value), mode, percent))
         return WEIR_OK;
-    return wr_yaml_fail(&r->yaml, value, WEIR_INVALID,
-                        "a mode is off, meter, shadow, `canary N%%`, `holdout N%%` or active");
+    return wr_yaml_fail(&r->yaml, value, WEIR_INVALID, WR_MODE_WANTED);
 }
 
 static weir_status read_recall(struct reading *r, yaml_node_t *value, enum wr_recall *recall)

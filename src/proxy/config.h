@@ -200,6 +200,8 @@ WEIR_MUST_USE weir_status wr_config_set_url(struct wr_config *config, struct wr_
 
 const struct wr_upstream *wr_config_find(const struct wr_config *config, weir_span name);
 
+#define WR_MODE_WANTED "a mode is off, meter, shadow, `canary N%%`, `holdout N%%` or active"
+
 /* Reads "canary 10%", "holdout 5", "active". False: it is no mode. */
 bool wr_mode_parse(weir_span text, enum wr_mode *mode, uint32_t *percent);
 
