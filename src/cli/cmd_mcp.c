@@ -132,7 +132,7 @@ static int run_mcp(void *values, const struct wr_words *words)
 
 const struct wr_command wr_cmd_mcp = {
     .name = "mcp",
-    .purpose = "the same for agents: an MCP server on stdin and stdout",
+    .purpose = "recall for agents: an MCP server on stdin and stdout",
     .usage = "[--store DIR]",
     .about = "An MCP server on stdin and stdout, one message a line, for an agent to start. Its "
              "tools: weir_recall brings back what was left out of a request, by lines or pattern, "

@@ -607,7 +607,7 @@ static int run_serve(void *values, const struct wr_words *words)
 
 const struct wr_command wr_cmd_serve = {
     .name = "serve",
-    .purpose = "the proxy: requests projected on their way, answers streamed back",
+    .purpose = "the proxy: shortens requests on their way, streams answers back",
     .usage = "[OPTIONS]",
     .about = "Serves the OpenAI and Anthropic APIs on a local address: requests are projected on "
              "their way to the provider, answers stream back as they come. Nothing but an agent's "

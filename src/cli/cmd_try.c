@@ -397,7 +397,7 @@ static int run_try(void *values, const struct wr_words *words)
 
 const struct wr_command wr_cmd_try = {
     .name = "try",
-    .purpose = "an agent as without Weir, and what Weir would have saved",
+    .purpose = "an agent with nothing changed, then what Weir would have saved",
     .usage = "[OPTIONS] [--] AGENT [ARGUMENTS]",
     .about =
         "Runs an agent as `weir run` does, but in shadow: every request is sent as it came. At "

@@ -8,19 +8,32 @@
 #include "cli/plain.h"
 
 const struct wr_command *const wr_commands[] = {
-    &wr_cmd_serve,    &wr_cmd_run,        &wr_cmd_try,
-    &wr_cmd_compare,  &wr_cmd_install,    &wr_cmd_uninstall,
-    &wr_cmd_doctor,   &wr_cmd_inspect,    &wr_cmd_project,
-    &wr_cmd_diff,     &wr_cmd_condense,   &wr_cmd_recall,
-    &wr_cmd_mcp,      &wr_cmd_hook,       &wr_cmd_agent,
-    &wr_cmd_top,      &wr_cmd_sessions,   &wr_cmd_context,
-    &wr_cmd_report,   &wr_cmd_learn,      &wr_cmd_why,
-    &wr_cmd_plan,     &wr_cmd_pin,        &wr_cmd_unpin,
-    &wr_cmd_undo,     &wr_cmd_exact,      &wr_cmd_pause,
-    &wr_cmd_resume,   &wr_cmd_rules,      &wr_cmd_count,
-    &wr_cmd_policies, &wr_cmd_prompt,     &wr_cmd_models,
-    &wr_cmd_replay,   &wr_cmd_simulate,   &wr_cmd_store,
-    &wr_cmd_token,    &wr_cmd_completion, NULL,
+    /* try it */
+    &wr_cmd_simulate, &wr_cmd_try,
+    /* use it */
+    &wr_cmd_run, &wr_cmd_install, &wr_cmd_uninstall, &wr_cmd_serve, &wr_cmd_doctor, &wr_cmd_mcp,
+    &wr_cmd_hook, &wr_cmd_agent,
+    /* see what it did */
+    &wr_cmd_sessions, &wr_cmd_why, &wr_cmd_recall, &wr_cmd_context, &wr_cmd_top, &wr_cmd_report,
+    &wr_cmd_compare, &wr_cmd_learn,
+    /* steer a running session */
+    &wr_cmd_plan, &wr_cmd_pin, &wr_cmd_unpin, &wr_cmd_undo, &wr_cmd_exact, &wr_cmd_pause,
+    &wr_cmd_resume, &wr_cmd_rules,
+    /* one request, one output */
+    &wr_cmd_inspect, &wr_cmd_project, &wr_cmd_diff, &wr_cmd_condense, &wr_cmd_count, &wr_cmd_prompt,
+    /* look up, keep in order */
+    &wr_cmd_models, &wr_cmd_policies, &wr_cmd_replay, &wr_cmd_store, &wr_cmd_token,
+    &wr_cmd_completion, NULL};
+
+/* Where each group of them begins. */
+static const struct wr_help_group groups[] = {
+    {&wr_cmd_simulate, "Try it, without changing anything"},
+    {&wr_cmd_run, "Use it"},
+    {&wr_cmd_sessions, "See what it did"},
+    {&wr_cmd_plan, "Steer a running session"},
+    {&wr_cmd_inspect, "One request, or one output of a tool"},
+    {&wr_cmd_models, "What it knows and keeps"},
+    {NULL, NULL},
 };
 
 static const struct wr_command *find_command(const char *name)
@@ -60,7 +73,7 @@ static int print_help(const char *about)
     if (about)
         wr_help_print(find_command(about), &out);
     else
-        wr_help_overview(wr_commands, &out);
+        wr_help_overview(wr_commands, groups, &out);
     return wr_cli_end(&out, WR_EXIT_OK);
 }
 

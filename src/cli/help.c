@@ -10,9 +10,9 @@
 
 enum { COLUMNS = 80, LABEL_COLUMNS_MAX = 22 };
 
-static const char overview[] =
-    "weir decides what a model sees: it rewrites requests so that long sessions fit and cost less, "
-    "and can put back every byte it took out.";
+static const char overview[] = "Weir takes out of an agent's requests what the model no longer "
+                               "needs, so that long sessions fit "
+                               "and cost less, and can put back every byte of it.";
 
 /* ---- text ---- */
 
@@ -112,15 +112,18 @@ void wr_help_print(const struct wr_command *command, struct wr_buf *out)
     put_lines(out, "example: ", "", command->example);
 }
 
-void wr_help_overview(const struct wr_command *const *commands, struct wr_buf *out)
+void wr_help_overview(const struct wr_command *const *commands, const struct wr_help_group *groups,
+                      struct wr_buf *out)
 {
     put_wrapped(out, overview, 0, 0);
-    wr_buf_text(out, "\nusage: weir COMMAND [ARGUMENTS]\n\n");
-    for (; *commands; commands++)
+    wr_buf_text(out, "\nusage: weir COMMAND [ARGUMENTS]\n");
+    for (; *commands; commands++) {
+        if (*commands == groups->first)
+            wr_buf_printf(out, "\n%s:\n", groups++->title);
         wr_buf_printf(out, "  %-10s %s\n", (*commands)->name, (*commands)->purpose);
-    wr_buf_text(out,
-                "\n`weir help COMMAND` shows a command's options and an example;\n"
-                "`weir --version` says which weir this is.\nexample: weir inspect request.json\n");
+    }
+    wr_buf_text(out, "\n`weir help COMMAND` shows a command's options and an example;\n"
+                     "`weir --version` says which weir this is.\nexample: weir simulate\n");
 }
 
 /* ---- the manual page ---- */

@@ -116,7 +116,16 @@ void wr_words_each(const char *words, wr_words_fn *list, wr_word_fn *each, void 
 /* ---- help, the manual and completion (help.c, complete.c) ---- */
 
 void wr_help_print(const struct wr_command *command, struct wr_buf *out);
-void wr_help_overview(const struct wr_command *const *commands, struct wr_buf *out);
+
+/* A line above the command that a group begins with; the last has no command. In the order of the
+ * commands. */
+struct wr_help_group {
+    const struct wr_command *first;
+    const char *title;
+};
+
+void wr_help_overview(const struct wr_command *const *commands, const struct wr_help_group *groups,
+                      struct wr_buf *out);
 void wr_help_manual(const struct wr_command *const *commands, const char *version,
                     struct wr_buf *out);
 
