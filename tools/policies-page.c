@@ -58,36 +58,6 @@ static void write_presets(struct wr_buf *out)
                           wr_policy_at(p)->alias);
 }
 
-static void write_rule(struct wr_buf *out, const struct wr_stage_def *def,
-                       const struct wr_tool_rule *rule)
-{
-    wr_buf_printf(out, "; `%s`", rule->tool);
-    wr_buf_text(out, rule->is_exact ? " exact" : "");
-    for (uint32_t i = 0; i < def->params_count; i++)
-        if (rule->set >> i & 1) {
-            wr_buf_printf(out, " `%s` ", def->params[i].name);
-            write_value(out, &def->params[i], rule->params[i]);
-        }
-}
-
-static void write_values(struct wr_buf *out)
-{
-    wr_buf_text(out, "| preset | stage | values |\n|---|---|---|\n");
-    for (uint32_t p = 0; p < wr_policy_count(); p++)
-        for (uint32_t s = 0; s < wr_policy_at(p)->stages_count; s++) {
-            const struct wr_stage *stage = &wr_policy_at(p)->stages[s];
-            const struct wr_stage_def *def = stage->def;
-            wr_buf_printf(out, "| `%s` | `%s` | ", wr_policy_at(p)->name, def->name);
-            for (uint32_t i = 0; i < def->params_count; i++) {
-                wr_buf_printf(out, "%s`%s` ", i ? ", " : "", def->params[i].name);
-                write_value(out, &def->params[i], stage->params[i]);
-            }
-            for (uint32_t i = 0; i < stage->tools_count; i++)
-                write_rule(out, def, &stage->tools[i]);
-            wr_buf_text(out, " |\n");
-        }
-}
-
 /* ---- the stages ---- */
 
 static void write_stages(struct wr_buf *out)
@@ -96,8 +66,8 @@ static void write_stages(struct wr_buf *out)
     for (uint32_t d = 0; d < wr_stage_def_count(); d++) {
         const struct wr_stage_def *def = wr_stage_def_at(d);
         wr_buf_printf(out, "| `%s` | %s | %s |\n", def->name, def->what,
-                      def->tool_params   ? "`exact`, or other values"
-                      : def->takes_tools ? "`exact`"
+                      def->tool_params   ? "exact, values"
+                      : def->takes_tools ? "exact"
                                          : "");
     }
 }
@@ -107,21 +77,16 @@ static void write_param(struct wr_buf *out, const struct wr_stage_def *def, uint
     const struct wr_param_def *param = &def->params[index];
     wr_buf_printf(out, "| `%s` | `%s` | ", def->name, param->name);
     write_value(out, param, param->value);
-    wr_buf_text(out, " | ");
+    wr_buf_printf(out, " | %s | %s", def->tool_params >> index & 1 ? "yes" : "", param->what);
     for (int64_t i = 0; param->words && param->words[i]; i++)
-        wr_buf_printf(out, "%s%s", i ? ", " : "", param->words[i]);
-    if (!param->words) {
-        write_number(out, param->min);
-        wr_buf_text(out, " to ");
-        write_number(out, param->max);
-    }
-    wr_buf_printf(out, " | %s | %s |\n", def->tool_params >> index & 1 ? "yes" : "", param->what);
+        wr_buf_printf(out, "%s%s", i ? ", " : ": ", param->words[i]);
+    wr_buf_text(out, " |\n");
 }
 
 static void write_params(struct wr_buf *out)
 {
-    wr_buf_text(out, "| stage | parameter | default | values | by tool | what it says |\n"
-                     "|---|---|---|---|---|---|\n");
+    wr_buf_text(out, "| stage | parameter | default | by tool | what it says |\n"
+                     "|---|---|---|---|---|\n");
     for (uint32_t d = 0; d < wr_stage_def_count(); d++)
         for (uint32_t i = 0; i < wr_stage_def_at(d)->params_count; i++)
             write_param(out, wr_stage_def_at(d), i);
@@ -133,7 +98,6 @@ static const struct {
     const char *name;
     void (*write)(struct wr_buf *out);
 } tables[] = {{"presets -->\n", write_presets},
-              {"values -->\n", write_values},
               {"stages -->\n", write_stages},
               {"parameters -->\n", write_params}};
 

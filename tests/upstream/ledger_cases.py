@@ -278,11 +278,11 @@ def documented():
         for line in file:
             if line.startswith('## '):
                 at = line[3:].strip()
-            field = re.match(r'\| `([a-z0-9_]+)` \|', line)
-            if field:
-                sections.setdefault(at, set()).add(field.group(1))
-                if 'absent' in line:
-                    absent.add(field.group(1))
+            cell = re.match(r'\| ((`[a-z0-9_]+`(, )?)+) \|', line)
+            names = re.findall(r'[a-z0-9_]+', cell.group(1)) if cell else []
+            sections.setdefault(at, set()).update(names)
+            if 'absent' in line:
+                absent.update(names)
     return sections, absent
 
 
