@@ -259,38 +259,30 @@ def line_of(row, version, played):
 
 HEAD = '''# Agents and SDKs, played
 
-Written by `tests/clients/agents_page.py` (`make agents-page`): every agent of `weir run` and
-every SDK that installs from npm or PyPI here, the real program, against a scripted upstream that
-is strict about the laws of its API and keeps every request. Each is played without Weir, through
-`weir serve` with its address set by hand, and under `weir run`. The scripted model reads eight
-texts of 10 to 30 KB and asks twice for lines of what was left out. All figures are counted from
-what the upstream kept: `tokens` is the sum over all requests without Weir (by gpt-5's tokenizer,
-whatever the model), `weir serve` and `weir run` what was saved of it, recalls and the recall's
-definition charged.
+Does your agent work with Weir? Find it in the table. "Same: yes" means that it ended with the same
+words as without Weir, by the same calls with the same arguments, that nothing was refused, and that
+every line it recalled was the original's. What could not be played is [below](#not-played).
 
-"Same" means: the loop ends with the same words as without Weir, by the same calls with the same
-arguments, nothing was refused, and every recalled line is the original's. A 0 under recalls means
-that nothing was left out when the model would have asked, or that the client had no way to ask.
-The policy is `lean`, which takes out more than `auto` does, so that there is something to recall.
-The script is eight readings without much talk in between: it shows that a client works, not what
-its sessions cost, which is in [benchmark](benchmark.md).
+Each row is the real program against a scripted upstream that is as strict as its API and keeps
+every request (`make agents-page`): played without Weir, through `weir serve` with the address set
+by hand, and under `weir run`. The scripted model reads eight texts of 10 to 30 KB and asks twice
+for lines of what was left out. `tokens` is the sum over all requests without Weir (by gpt-5's
+tokenizer, whatever the model); the two shares are what was saved of it, recalls and the recall's
+definition charged. No recalls: nothing was left out when the model would have asked, or the client
+had no way to ask.
 
-Codex cuts outputs itself (at 10,000 tokens), and more than a third of what it sends here is its
-own instructions and tools, which stay as they are. With an MCP server it adds three tools beside
-the server's, so `weir run` gives it the proxy's own recall unless it goes on with an older
-session.
+The policy is `lean`, which takes out more than `auto`, so that there is something to recall. So the
+shares show that a client works, not what its sessions cost: that is in [benchmark](benchmark.md).
 
-Under `auto` (`POLICY=auto`) codex saves 48.8 % where nothing is recalled
-(`TASK_ASKED='[turns 8] Look around.'`) and 33.5 % with the two recalls. What the recalls cost is
-not the text that comes back (1.5 of 10 KB each) but a request more each, of 55 KB, 41 of them
-instructions and tools: 15 % of all tokens of the loop. They are counted here like any
-other; a provider's cache has nearly all of them. `lean` leaves 1 KB of a result where `auto` leaves
-2.6, so that its saving outweighs two such requests. A model that asks for what it does not need, as
-the scripted one does, cannot be foreseen: `auto` weighs a recall by how often results of that kind
-are asked for in recorded sessions.
+**Codex** saves less than most here. It cuts outputs itself (at 10,000 tokens), and more than a third of what
+it sends is its own instructions and tools, which stay. Under `auto` (`POLICY=auto`) it saves 48.8 %
+if nothing is recalled (`TASK_ASKED='[turns 8] Look around.'`) and 33.5 % with the two recalls. Each
+recall costs one more request of 55 KB; a provider's cache has nearly all of it, but here it counts
+like any other. With an MCP server Codex adds three tools of its own, so `weir run` gives it the
+proxy's own recall, except when it resumes a session.
 
-The rows of codex were played last, with the policies as they are; most others before the newest
-change of `auto`, `lean` and `careful`.
+Codex was played last, with the policies as they are; most others before the newest change of
+`auto`, `lean` and `careful`.
 
 | client | version | requests | tokens | same | recalls | `weir serve` | recalls | `weir run` |
 |---|---|---|---|---|---|---|---|---|
