@@ -87,6 +87,9 @@ uint32_t wr_cli_columns(void);
  * wide (a pipe, no COLUMNS) they stay, so that a script finds them whole. */
 int wr_cli_end_fitted(struct wr_buf *out, int code);
 
+/* A path says most at its end: whole names from there on, as many as fit, or all of it. */
+weir_span wr_cli_end_of_path(weir_span path, size_t bytes_max);
+
 /* One line of at most `width` columns that shows how `text` begins; control bytes become spaces. */
 void wr_cli_excerpt(struct wr_buf *out, weir_span text, size_t width);
 

@@ -54,6 +54,8 @@ static weir_span text_of(const struct wr_json *doc, struct wr_arena *arena, wr_j
 
 /* ---- printing ---- */
 
+enum { PATH_BYTES_MAX = 48 };
+
 struct printer {
     const struct wr_steering *steering;
     const struct wr_json *doc;
@@ -86,15 +88,17 @@ static void put_piece(struct printer *p, wr_json_id piece)
     weir_span handle = text_of(p->doc, p->arena, piece, "handle");
     struct wr_buf what;
 
-    if (!name.len)
-        name = text_of(p->doc, p->arena, piece, "name");
+    bool is_path = name.len > 0;
+    weir_span end = wr_cli_end_of_path(name, PATH_BYTES_MAX);
+    const char *gap = is_path && end.len < name.len ? " …" : " ";
+    name = is_path ? end : text_of(p->doc, p->arena, piece, "name");
     wr_buf_init(&what, 4096);
     wr_buf_append(&what, tool.len ? tool : kind);
     if (count_of(p->doc, piece, "last_segment"))
         wr_buf_printf(&what, " #%llu to #%llu",
                       (unsigned long long)count_of(p->doc, piece, "segment"),
                       (unsigned long long)count_of(p->doc, piece, "last_segment"));
-    wr_buf_byte(&what, ' ');
+    wr_buf_text(&what, gap);
     wr_buf_append(&what, name);
     wr_buf_printf(p->out, "  #%-5llu %8s → %-7s %-12.*s ",
                   (unsigned long long)count_of(p->doc, piece, "segment"),
@@ -149,28 +153,27 @@ static void put_pieces(struct printer *p, wr_json_id part)
         wr_buf_printf(p->out, "  and %s more\n", WR_GROUPED(count - shown));
 }
 
+/* A line for each stage: which of them comes first depends on what the next requests bring. */
 static void put_when(struct printer *p, wr_json_id part)
 {
     wr_json_id list = wr_json_find(p->doc, part, "when");
     uint64_t cold_s = count_of(p->doc, 0, "cold_after_s");
 
-    wr_buf_text(p->out, "  it comes");
+    wr_buf_text(p->out, "  a step comes\n");
     if (wr_json_is(p->doc, list, WR_JSON_ARRAY))
         for (wr_json_id i = wr_json_first(p->doc, list); i != WR_JSON_NONE;
              i = wr_json_next(p->doc, list, i)) {
             weir_span words = text_of(p->doc, p->arena, i, "words");
             weir_span stage = text_of(p->doc, p->arena, i, "stage");
             uint64_t at = count_of(p->doc, i, "at_tokens");
-            wr_buf_printf(p->out, "%s %.*s%s", i == wr_json_first(p->doc, list) ? "" : ";",
-                          (int)words.len, words.ptr, words.len && at ? ", or" : "");
+            wr_buf_printf(p->out, "    by %.*s: %.*s", (int)stage.len, stage.ptr, (int)words.len,
+                          words.ptr);
             if (at)
-                wr_buf_printf(p->out, "%sat %s tokens", words.len ? " " : "", WR_GROUPED(at));
-            wr_buf_printf(p->out, " (%.*s)", (int)stage.len, stage.ptr);
+                wr_buf_printf(p->out, "%sat %s tokens", words.len ? ", or " : "", WR_GROUPED(at));
+            wr_buf_byte(p->out, '\n');
         }
     if (cold_s)
-        wr_buf_printf(p->out, "; the cache expires %llu s after a request",
-                      (unsigned long long)cold_s);
-    wr_buf_byte(p->out, '\n');
+        wr_buf_printf(p->out, "  the cache expires %s s after a request\n", WR_GROUPED(cold_s));
 }
 
 static void put_money_of(struct printer *p, wr_json_id part)
@@ -184,7 +187,8 @@ static void put_money_of(struct printer *p, wr_json_id part)
     wr_cli_put_money(p->out, -number_of(p->doc, part, "a_request_micro_usd"));
     uint64_t requests = count_of(p->doc, part, "pays_back_requests");
     if (requests)
-        wr_buf_printf(p->out, " less, which pays it back after %s\n", WR_GROUPED(requests));
+        wr_buf_printf(p->out, " less, which pays it back after %s request%s\n",
+                      WR_GROUPED(requests), requests == 1 ? "" : "s");
     else
         wr_buf_text(p->out, " less, which pays it back at once\n");
 }
@@ -253,8 +257,8 @@ static void put_head(struct printer *p)
     if (s->said.is_exact || s->is_all_exact)
         wr_buf_text(p->out, "messages go as they came, until `weir resume`\n");
     if (heard < s->said.count)
-        wr_buf_printf(p->out, "said since, and heard by the next request: %s\n",
-                      WR_GROUPED(s->said.count - heard));
+        wr_buf_printf(p->out, "%s order%s since then, for the next request to obey\n",
+                      WR_GROUPED(s->said.count - heard), s->said.count - heard == 1 ? "" : "s");
     if (wr_steering_waits(s) == WR_WAIT_USER)
         wr_buf_text(p->out, "pending: what was said waits for the user's next message, because "
                             "signed thinking is bound to the prompt\n");

@@ -85,7 +85,7 @@ static void put_tokens_line(struct wr_buf *out, const struct wr_tally *t)
                           WR_GROUPED(t->busts[i]), WR_GROUPED(t->bust_tokens[i]));
     }
     wr_buf_text(out, any ? "\n" : " none\n");
-    wr_buf_printf(out, "recalls   %s, and %s that brought nothing\n",
+    wr_buf_printf(out, "recalls   %s brought a text back, %s brought nothing\n",
                   WR_GROUPED(t->quality.recalls), WR_GROUPED(t->quality.missing_artifact_requests));
     if (t->passed_count)
         wr_buf_printf(out, "passed    %s requests of `weir run` unread, %s bytes both ways\n",
@@ -176,9 +176,10 @@ static void put_table(struct wr_buf *out, const struct wr_report *report)
     }
     wr_report_time(all->first_ms, from);
     wr_report_time(all->last_ms, to);
-    wr_buf_printf(out, "%s requests, %s changed, %s steps, %s failed; %s to %s UTC\n",
-                  WR_GROUPED(all->requests_count), WR_GROUPED(all->changed_count),
-                  WR_GROUPED(all->steps_count), WR_GROUPED(all->failed_count), from, to);
+    wr_buf_printf(out, "%s request%s, %s changed, %s step%s, %s failed; %s to %s UTC\n",
+                  WR_GROUPED(all->requests_count), all->requests_count == 1 ? "" : "s",
+                  WR_GROUPED(all->changed_count), WR_GROUPED(all->steps_count),
+                  all->steps_count == 1 ? "" : "s", WR_GROUPED(all->failed_count), from, to);
     if (report->damaged_count)
         wr_buf_printf(out, "%s rows could not be read\n", WR_GROUPED(report->damaged_count));
     put_money_line(out, all);

@@ -172,6 +172,8 @@ static int run_token(void *values, const struct wr_words *words)
         return print_hash(o);
     if (!strcmp(what, "list") && words->count == 1)
         return print_list(o);
+    if (!strcmp(what, "new"))
+        return wr_cli_fail("name whom it is for: `weir token new NAME`");
     struct wr_near near = wr_near_to(wr_span_of(what));
     wr_words_each("new hash list", NULL, wr_near_offer, &near);
     return wr_cli_fail(

@@ -68,7 +68,7 @@ static void put_head(struct wr_buf *out, const struct wr_traffic_index *index)
                       WR_GROUPED(progress.read_count), WR_GROUPED(progress.rows_count));
     wr_buf_printf(out, "%s requests, ", WR_GROUPED(all->requests_count));
     put_saved(out, all->micro_usd, all->unchanged_micro_usd);
-    wr_buf_printf(out, "\ntokens %s came, %s sent; recalls %s, and %s that brought nothing\n\n",
+    wr_buf_printf(out, "\ntokens %s came, %s sent; %s recalls, and %s that brought nothing\n\n",
                   WR_GROUPED(all->raw_tokens), WR_GROUPED(all->sent_tokens),
                   WR_GROUPED(all->quality.recalls),
                   WR_GROUPED(all->quality.missing_artifact_requests));

@@ -327,20 +327,12 @@ static weir_span text_of_piece(const struct wr_steering *s, wr_json_id piece, co
                : (weir_span){"", 0};
 }
 
-/* A path says most at its end. */
-static weir_span end_of_path(weir_span path)
-{
-    size_t at = path.len > PATH_BYTES_MAX ? path.len - PATH_BYTES_MAX : 0;
-    while (at && at < path.len && path.ptr[at] != '/')
-        at++;
-    return at < path.len ? wr_span_from(path, at) : path;
-}
-
 /* Which tool it is of, and of which file or command. */
 static void put_name(const struct wr_steering *s, wr_json_id piece, struct wr_buf *text)
 {
     weir_span tool = text_of_piece(s, piece, "tool"), path = text_of_piece(s, piece, "path"),
-              end = end_of_path(path), name = text_of_piece(s, piece, "name");
+              end = wr_cli_end_of_path(path, PATH_BYTES_MAX),
+              name = text_of_piece(s, piece, "name");
 
     wr_cli_excerpt(text, tool, PATH_BYTES_MAX);
     wr_buf_text(text, end.len < path.len ? " …" : path.len || name.len ? " " : "");

@@ -213,6 +213,14 @@ int wr_cli_end_fitted(struct wr_buf *out, int code)
     return wr_cli_end(&fitted, code);
 }
 
+weir_span wr_cli_end_of_path(weir_span path, size_t bytes_max)
+{
+    size_t at = path.len > bytes_max ? path.len - bytes_max : 0;
+    while (at && at < path.len && path.ptr[at] != '/')
+        at++;
+    return at < path.len ? wr_span_from(path, at) : path;
+}
+
 void wr_cli_excerpt(struct wr_buf *out, weir_span text, size_t width)
 {
     size_t columns = 0, at = 0;

@@ -89,7 +89,7 @@ void wr_doctor_limits(struct wr_doctor *doctor)
     bool is_low = limit.rlim_max < FILES_MIN;
     wr_doctor_add(doctor, is_low ? WR_FINDING_WARN : WR_FINDING_OK, "limits",
                   is_low ? "raise it: ulimit -Hn 65536, or LimitNOFILE= of the service" : "",
-                  "%llu files may be open at a time", (unsigned long long)limit.rlim_max);
+                  "%s files may be open at a time", WR_GROUPED(limit.rlim_max));
 }
 
 /* ---- the store ---- */
@@ -106,7 +106,7 @@ static void look_at_room(struct wr_doctor *doctor)
                                                            : WR_FINDING_OK;
     wr_doctor_add(doctor, level, "disk",
                   level ? "make room, or `weir store gc`: a full disk stops what is taken out" : "",
-                  "%llu MiB free", (unsigned long long)(bytes >> 20));
+                  "%s MiB free", WR_GROUPED(bytes >> 20));
 }
 
 static void look_at_owner(struct wr_doctor *doctor)

@@ -274,12 +274,12 @@ had no way to ask.
 The policy is `lean`, which takes out more than `auto`, so that there is something to recall. So the
 shares show that a client works, not what its sessions cost: that is in [benchmark](benchmark.md).
 
-**Codex** saves less than most here. It cuts outputs itself (at 10,000 tokens), and more than a third of what
-it sends is its own instructions and tools, which stay. Under `auto` (`POLICY=auto`) it saves 48.8 %
-if nothing is recalled (`TASK_ASKED='[turns 8] Look around.'`) and 33.5 % with the two recalls. Each
-recall costs one more request of 55 KB; a provider's cache has nearly all of it, but here it counts
-like any other. With an MCP server Codex adds three tools of its own, so `weir run` gives it the
-proxy's own recall, except when it resumes a session.
+**Codex** saves less than most here. It cuts outputs itself (at 10,000 tokens), and more than a
+third of what it sends is its own instructions and tools, which stay. Under `auto` (`POLICY=auto`)
+it saves 48.8 % if nothing is recalled (`TASK_ASKED='[turns 8] Look around.'`) and 33.5 % with the
+two recalls. Each recall costs one more request of 55 KB; a provider's cache has nearly all of it,
+but here it counts like any other. With an MCP server Codex adds three tools of its own, so `weir
+run` gives it the proxy's own recall, except when it resumes a session.
 
 Codex was played last, with the policies as they are; most others before the newest change of
 `auto`, `lean` and `careful`.

@@ -612,7 +612,7 @@ def report_adds_up(folder, upstream):
     table = subprocess.run([PROGRAM, 'report', '--store', weir.store], capture_output=True,
                            text=True, timeout=PATIENCE_SECONDS, check=False).stdout
     ok('the table says so too', all(words in table for words in (
-        '4 requests', 'host 1 (3,840 tokens)', 'recalls   0, and 1 that brought nothing',
+        '4 requests', 'host 1 (3,840 tokens)', 'recalls   0 brought a text back, 1 brought nothing',
         'corrections', 'gpt-5')), True)
     ok('in one line each, without control bytes', max(map(len, table.splitlines())) < 130, True)
     _, later, _ = weir_json('report', '--store', weir.store, '--json', '--since', '4000000000')
