@@ -267,7 +267,7 @@ weir_status wr_install_plan_agent(struct wr_install *install, const char *agent,
 
 static const char systemd_unit[] =
     "[Unit]\nDescription=Weir, the context engine between agents and their models\n\n[Service]\n"
-    "ExecStart=\"%s\" serve --listen %s%s%s%s\nRestart=on-failure\n\n[Install]\n"
+    "ExecStart=\"%s\" serve --listen %s%s%s%s\nRestart=on-failure\nKillMode=mixed\n\n[Install]\n"
     "WantedBy=default.target\n";
 
 static const char launchd_plist[] =

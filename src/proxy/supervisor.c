@@ -150,7 +150,9 @@ static void take_signal(struct supervisor *s)
 
     if (number == SIGTERM || number == SIGINT) {
         s->is_stopping = true;
-        tell_all(s, SIGTERM);
+        /* Ctrl-C reaches the workers too, and what they are told twice they do not wait for. */
+        if (number == SIGTERM || !is_terminals)
+            tell_all(s, SIGTERM);
     } else if (number == SIGHUP) {
         atomic_store(&s->options->metrics->was_reloaded, true);
         tell_all(s, SIGHUP);

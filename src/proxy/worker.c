@@ -81,6 +81,17 @@ static void on_drain_tick(uv_timer_t *timer)
         close_all(w);
 }
 
+/* One worker says what all of them wait for. */
+static void say_open(const struct worker *w)
+{
+    long long open = atomic_load(w->service.exchanges_open);
+
+    if (open > 0 && !w->options->index)
+        fprintf(stderr,
+                "weir serve: %lld request%s open, waited for up to %d s; again to stop now\n", open,
+                open == 1 ? " is" : "s are", WR_PROXY_DRAIN_MS_MAX / 1000);
+}
+
 /* Asked twice, it does not wait. */
 static void on_stop(uv_signal_t *signal, int number)
 {
@@ -92,6 +103,7 @@ static void on_stop(uv_signal_t *signal, int number)
     }
     w->service.is_draining = true;
     w->drain_ends_ms = uv_now(&w->loop) + WR_PROXY_DRAIN_MS_MAX;
+    say_open(w);
     wr_server_drain(w->server);
     (void)uv_timer_start(&w->drain_timer, on_drain_tick, 0, DRAIN_TICK_MS);
 }

@@ -3,14 +3,20 @@
 program."""
 import json
 import os
+import pty
+import re
+import select
 import signal
+import socket
 import sys
+import time
 
 from gateway_cases import (CHECK, ENV, ask, config_of, ok, reload, token_of, users_yaml)
-from harness import Folder, Upstream, Weir, wait_for
+from harness import PATIENCE_SECONDS, Folder, Upstream, Weir, wait_for
 from sessions import POLICIES, chat_session, write_policies
 from steer_talk import run
 
+PROGRAM = os.path.abspath(os.environ.get('WEIR', 'build/weir'))
 SHORTER = POLICIES.replace('max_tokens: 300', 'max_tokens: 60')
 
 
@@ -95,10 +101,61 @@ def a_worker_that_dies(folder, upstream):
     weir.stop()
 
 
+def read_until(terminal, words):
+    """What the terminal shows until the words are there, or it is gone."""
+    shown, ends = b'', time.monotonic() + PATIENCE_SECONDS
+    while words not in shown and time.monotonic() < ends:
+        if select.select([terminal], [], [], 0.2)[0]:
+            try:
+                more = os.read(terminal, 4096)
+            except OSError:
+                more = b''
+            if not more:
+                break
+            shown += more
+    return shown
+
+
+def ctrl_c_waits_for_what_is_open(folder, _upstream):
+    """Ctrl-C goes to every process of the terminal: no worker may take it for two."""
+    silent = socket.create_server(('127.0.0.1', 0))
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(PROGRAM, [PROGRAM, 'serve', '--listen', '127.0.0.1:0', '--store',
+                           os.path.join(folder, 'ctrl-c'), '--upstream',
+                           f'http://127.0.0.1:{silent.getsockname()[1]}/v1'])
+    port = int(re.search(rb'127.0.0.1:(\d+)', read_until(terminal, b'mode active')).group(1))
+    client = socket.create_connection(('127.0.0.1', port))
+    body = json.dumps({'model': 'm', 'messages': [{'role': 'user', 'content': 'hi'}]})
+    client.sendall(f'POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n'
+                   f'Content-Length: {len(body)}\r\n\r\n{body}'.encode())
+    asked, _ = silent.accept()
+    os.write(terminal, b'\x03')
+    shown = read_until(terminal, b'stop now')
+    ok('the first Ctrl-C says what is open', b'1 request is open' in shown or shown)
+    time.sleep(1)  # for a worker that does not wait to be gone
+    asked.settimeout(PATIENCE_SECONDS)
+    client.settimeout(PATIENCE_SECONDS)
+    while b'"hi"' not in asked.recv(65536):
+        pass
+    try:
+        asked.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}')
+        answer = client.recv(65536)
+    except OSError as error:
+        answer = str(error).encode()
+    ok('and waits for its answer', answer[:15], b'HTTP/1.1 200 OK')
+    client.close()
+    read_until(terminal, b'nothing that would come')
+    ok('and then ends', os.waitpid(pid, 0)[1], 0)
+    for thing in (asked, silent):
+        thing.close()
+    os.close(terminal)
+
+
 def main():
     with Folder() as folder:
         upstream = Upstream(folder)
-        for case in (policies, a_worker_that_dies):
+        for case in (policies, a_worker_that_dies, ctrl_c_waits_for_what_is_open):
             case(folder, upstream)
         upstream.stop()
     return CHECK.end()
