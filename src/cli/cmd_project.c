@@ -2,6 +2,7 @@
 #include "cli/open.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/limits.h"
@@ -151,6 +152,8 @@ static int write_by_policy(struct weir_engine *engine, struct weir_request *requ
         return wr_cli_fail("%s", err.text);
     if (o->report && !wr_cli_write_file(o->report, projected.report))
         return WR_EXIT_USAGE;
+    if (!o->policy && !o->store && isatty(STDERR_FILENO))
+        wr_cli_fail("without --policy nothing is changed; `weir policies` lists them");
     if (o->results && store && !write_results(o->results, store, projected.report))
         return WR_EXIT_USAGE;
     if (projected.held_back)

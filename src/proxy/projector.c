@@ -23,6 +23,7 @@
 #include "base/os.h"
 #include "base/span.h"
 #include "engine/request.h"
+#include "policy/budget.h"
 #include "policy/orders.h"
 #include "proxy/counts.h"
 #include "proxy/metrics.h"
@@ -79,6 +80,9 @@ static void take_result(struct wr_task *task, struct weir_request *request,
         return;
     if (!wr_request_take_output(request, projected->body, &task->out))
         wr_buf_append(&task->out, projected->body);
+    /* Our tool alone is a change too, of which no text became shorter. */
+    if (!r->is_changed)
+        r->budget.mode = wr_span_of(wr_budget_mode_text(WR_MODE_LARGE_LOSSLESS));
     r->is_changed = !wr_buf_status(&task->out);
     if (!r->is_changed) {
         r->not_read = WR_LIT("no_memory");
@@ -103,11 +107,10 @@ static void bind_session(struct worker *w, const struct wr_task *task)
 
 static void decide(struct worker *w, struct wr_task *task, const struct weir_request *request)
 {
-    weir_span model = weir_request_model(request);
     struct wr_rollout_input input = {.config = task->config,
                                      .tenant = task->record->tenant,
                                      .session = wr_session_span(&task->session),
-                                     .model = model,
+                                     .model = weir_request_model(request),
                                      .upstream = task->route->upstream->name,
                                      .mode = task->mode,
                                      .bind = task->bind,
@@ -697,10 +700,7 @@ bool wr_projector_add(struct wr_projector *projector, struct wr_task *task)
     (void)pthread_mutex_lock(&w->lock);
     bool has_room = w->waiting_count < WR_PROXY_JOBS_MAX;
     if (has_room) {
-        if (w->first)
-            w->last->next = task;
-        else
-            w->first = task;
+        *(w->first ? &w->last->next : &w->first) = task;
         w->last = task;
         w->waiting_count++;
         (void)pthread_cond_signal(&w->wake);
