@@ -1,6 +1,6 @@
 /* Oracle: condense_check.h, for any text, kind and budget. The first byte is the kind, the second
  * the share of the text that is the budget, the third how many bytes of the text are words that
- * matter. */
+ * matter, and whether line numbers are left out. */
 #include "tests/condense_check.h"
 
 #include <stdint.h>
@@ -23,6 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
         .path = {"", 0},
         .query = {text.ptr, words_len / 4},
         .focus = {text.ptr, words_len},
+        .number_every = bytes[2] % 3 ? 0 : 4,
         .bytes_budget = text.len * bytes[1] / 256,
     };
     const char *broken = condense_check(&input, wr_condense);

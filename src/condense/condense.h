@@ -30,6 +30,8 @@ struct wr_condense_input {
     weir_span query;              /* what was sought; empty: nothing */
     weir_span focus;       /* words that matter now: what the newest turns name; may be empty */
     uint64_t first_number; /* the number that the text's first line has in its file; 0: 1 */
+    uint32_t number_every; /* of so many lines of a file one keeps the number that a tool printed;
+                            * 0: all do */
     size_t bytes_budget;   /* what the result should have at most; signals may take more */
     const struct wr_lossless_text *cleaned; /* what `text` is of; set by wr_condense() alone */
 };

@@ -239,6 +239,23 @@ static weir_status choose(struct file *file)
     return wr_blocks_keep(keep, file->lines, BLOCK_LINES_MAX);
 }
 
+/* A gap line says what number comes behind it. */
+static weir_status leave_out_numbers(struct file *file, uint32_t every, size_t line_bytes_max)
+{
+    struct wr_numbered_walk walk;
+    weir_status status = WEIR_OK;
+    weir_span line;
+    size_t left;
+
+    if (!wr_numbered_by_tool(&file->numbered, file->keep.text))
+        return WEIR_OK;
+    wr_numbered_walk_init(&walk, &file->numbered, file->keep.text, every);
+    for (uint32_t i = 0; !status && wr_numbered_walk_next(&walk, &line, &left); i++)
+        if (left && line.len <= line_bytes_max)
+            status = wr_keep_form(&file->keep, i, wr_span_from(line, left));
+    return status;
+}
+
 weir_status wr_condense_file(struct wr_condensed *out, struct wr_arena *arena,
                              const struct wr_condense_input *input)
 {
@@ -251,6 +268,8 @@ weir_status wr_condense_file(struct wr_condensed *out, struct wr_arena *arena,
     if (line_bytes_max > WR_KEEP_LINE_BYTES_MAX)
         line_bytes_max = WR_KEEP_LINE_BYTES_MAX;
     weir_status status = wr_keep_init(&file.keep, arena, input);
+    if (!status && input->number_every)
+        status = leave_out_numbers(&file, input->number_every, line_bytes_max);
     if (!status)
         status = wr_keep_shorten(&file.keep, line_bytes_max, WR_LIT(""));
     if (!status)

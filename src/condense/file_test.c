@@ -146,12 +146,47 @@ static void what_was_sought_is_found(void **state)
     wr_buf_release(&text);
 }
 
+/* Lines of 8 are numbered as a tool does it, and every fourth number stays. A gap says where the
+ * next line stands, so numbers may be left out behind it, too. */
+static void numbers_that_can_be_counted_make_room(void **state)
+{
+    struct wr_condense_input input = {.kind = WR_OUTPUT_FILE, .path = WR_LIT("src/steps.c")};
+    struct wr_arena arena;
+    struct wr_condensed out;
+    struct wr_buf text;
+    uint32_t shown[2] = {0, 0};
+    (void)state;
+
+    wr_buf_init(&text, 1 << 20);
+    for (unsigned i = 1; i <= 400; i++)
+        wr_buf_printf(&text, "%6u\t    total += weigh(item_%u);\n", i, i);
+    input.text = wr_buf_view(&text);
+    input.bytes_budget = text.len / 4;
+    for (int pass = 0; pass < 2; pass++, input.number_every = 4) {
+        wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+        assert_int_equal(wr_condense_file(&out, &arena, &input), WEIR_OK);
+        assert_true(out.text.len <= input.bytes_budget);
+        for (uint32_t i = 0; i < out.kept_count; i++)
+            shown[pass] += out.kept[i].end - out.kept[i].first;
+        if (pass)
+            assert_true(wr_span_starts(out.text, WR_LIT("     1\t    total += weigh(item_1);\n"
+                                                        "    total += weigh(item_2);\n"
+                                                        "    total += weigh(item_3);\n"
+                                                        "     4\t    total += weigh(item_4);\n")));
+        wr_arena_release(&arena);
+        assert_null(condense_check(&input, wr_condense_file));
+    }
+    assert_true(shown[1] * 100 > shown[0] * 110);
+    wr_buf_release(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keeps_lines_by_worth),
         cmocka_unit_test(the_budget_is_kept),
         cmocka_unit_test(what_was_sought_is_found),
+        cmocka_unit_test(numbers_that_can_be_counted_make_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
