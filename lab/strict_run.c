@@ -428,7 +428,7 @@ static bool is_bound_by_way_back(const struct exchange *x, uint32_t segment)
         const struct wr_record_change *change = &x->record.changes[i];
         if (change->segment == segment && !change->is_rolled_back)
             return change->form != WR_FORM_EXACT && change->form != WR_FORM_EDITED &&
-                   change->form != WR_FORM_CONDENSED;
+                   change->form != WR_FORM_TIDIED && change->form != WR_FORM_CONDENSED;
     }
     return false;
 }

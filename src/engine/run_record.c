@@ -150,6 +150,7 @@ static enum wr_budget_mode mode_of(const struct wr_run *run, uint32_t inserts_co
         switch (change->form) {
         case WR_FORM_EXACT:
         case WR_FORM_EDITED:
+        case WR_FORM_TIDIED:
             break;
         case WR_FORM_REFERENCE:
         case WR_FORM_MASKED:

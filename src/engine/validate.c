@@ -177,7 +177,8 @@ static bool count_new(struct line_table *table, weir_span text)
  * different things of the original. A marker never is. */
 static bool may_repeat(const struct wr_change *change, const struct line_count *row)
 {
-    return (change->form == WR_FORM_CONDENSED || change->form == WR_FORM_SUMMARISED) &&
+    return (change->form == WR_FORM_TIDIED || change->form == WR_FORM_CONDENSED ||
+            change->form == WR_FORM_SUMMARISED) &&
            !row->before && !wr_span_starts(row->line, WR_LIT("[weir "));
 }
 
@@ -221,7 +222,7 @@ static weir_status check_doubled(const struct wr_segment *s, const struct wr_cha
     weir_status status = wr_index_init(&table.index, arena, lines_max);
     if (status || !count_new(&table, change->text))
         return status;
-    if (change->form == WR_FORM_CONDENSED)
+    if (change->form == WR_FORM_TIDIED || change->form == WR_FORM_CONDENSED)
         status = wr_lossless(&cleaned, arena, original, wr_output_kind_of(s, original));
     if (status)
         return status;
@@ -265,7 +266,7 @@ static weir_status check_form(const struct wr_plan *plan, const struct wr_change
     check_room(change, original, finding);
     if (finding->found || change->form == WR_FORM_EDITED)
         return WEIR_OK;
-    if (change->form == WR_FORM_CONDENSED)
+    if (change->form == WR_FORM_TIDIED || change->form == WR_FORM_CONDENSED)
         status = check_signals(s, change, original, arena, finding);
     return status ? status : check_doubled(s, change, original, arena, finding);
 }

@@ -362,7 +362,7 @@ uint32_t wr_fold_state_segments(const struct wr_fold_state *state);
 /* Whether an earlier request already had this segment. */
 bool wr_fold_is_sent(const struct wr_fold *fold, uint32_t segment);
 
-/* A result that a stage may take out: it has text, is still exact, is neither recalled nor pointed
+/* A result that a stage may take out: it has text, still says all, is neither recalled nor pointed
  * at, its tool is not exempt. `open` also asks for a way back. */
 bool wr_fold_is_plain(const struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment);
 bool wr_fold_is_open(const struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment);

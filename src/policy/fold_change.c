@@ -122,7 +122,7 @@ bool wr_fold_is_plain(const struct wr_fold *fold, const struct wr_stage *stage, 
     const struct wr_fold_segment *now = &fold->segments[segment];
 
     if (s->kind != WEIR_KIND_TOOL_RESULT || !s->parts_count || !now->has_arrived ||
-        now->form != WR_FORM_EXACT)
+        !wr_form_says_all(now->form))
         return false;
     if (fold->transcript->is_delta && s->pair == WR_SEGMENT_NONE && !s->handles)
         return false; /* nobody here knows what was called */
@@ -290,6 +290,9 @@ weir_status wr_fold_give(struct wr_fold *fold, uint32_t segment, const struct wr
         return wr_arena_status(fold->arena);
     if (now->kept_by && wr_fold_is_held(fold, segment))
         return WEIR_OK;
+    /* All that is missing is what the text is shorter by. */
+    if (form->form == WR_FORM_TIDIED && form->text.len < original.len)
+        marker.tokens = marker.tokens * (original.len - form->text.len) / original.len;
     if (form->refers_to != WR_SEGMENT_NONE)
         marker.way = (struct wr_way){.kind = WR_WAY_HERE, .tool = {"", 0}, .path = {"", 0}};
     /* A text that had another form before has its handle: hashing is most of what a step costs.

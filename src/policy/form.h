@@ -2,9 +2,12 @@
 #ifndef WR_POLICY_FORM_H
 #define WR_POLICY_FORM_H
 
+#include <stdbool.h>
+
 #define WR_FORM_MAP(X)          \
     X(EXACT, "exact")           \
     X(EDITED, "edited")         \
+    X(TIDIED, "tidied")         \
     X(CAPPED, "capped")         \
     X(CONDENSED, "condensed")   \
     X(REFERENCE, "reference")   \
@@ -23,5 +26,12 @@ enum wr_form {
 };
 
 const char *wr_form_name(enum wr_form form);
+
+/* Whether all that the text says is still there: a tidied one lacks only white space, what was
+ * drawn over, or numbers that can be counted. */
+static inline bool wr_form_says_all(enum wr_form form)
+{
+    return form == WR_FORM_EXACT || form == WR_FORM_TIDIED;
+}
 
 #endif

@@ -150,8 +150,8 @@ static weir_status read_shown(struct open_loop *o, uint32_t segment, weir_span *
             *text = own;
         return WEIR_OK;
     }
-    if (now->form != WR_FORM_CONDENSED && now->form != WR_FORM_CAPPED &&
-        now->form != WR_FORM_EVICTED)
+    if (now->form != WR_FORM_TIDIED && now->form != WR_FORM_CONDENSED &&
+        now->form != WR_FORM_CAPPED && now->form != WR_FORM_EVICTED)
         return WEIR_OK;
     for (; (at = wr_span_find(now->text, WR_LIT("\n[weir wr_"), at)) != SIZE_MAX; at++)
         end = at;

@@ -15,11 +15,25 @@
 #include "policy/stage.h"
 
 static const struct wr_stage_def *const stage_defs[] = {
-    &wr_stage_cap,      &wr_stage_evict,       &wr_stage_reference,        &wr_stage_mask,
-    &wr_stage_clear,    &wr_stage_fold_loops,  &wr_stage_summarise_active, &wr_stage_summary,
-    &wr_stage_fill,     &wr_stage_drop_groups, &wr_stage_prune_arguments,  &wr_stage_rehydrate,
-    &wr_stage_condense, &wr_stage_lossless,    &wr_stage_select,           &wr_stage_weigh,
-    &wr_stage_deepen,   &wr_stage_fit,
+    &wr_stage_cap,
+    &wr_stage_evict,
+    &wr_stage_reference,
+    &wr_stage_mask,
+    &wr_stage_clear,
+    &wr_stage_fold_loops,
+    &wr_stage_summarise_active,
+    &wr_stage_summary,
+    &wr_stage_fill,
+    &wr_stage_drop_groups,
+    &wr_stage_prune_arguments,
+    &wr_stage_rehydrate,
+    &wr_stage_condense,
+    &wr_stage_lossless,
+    &wr_stage_numbers,
+    &wr_stage_select,
+    &wr_stage_weigh,
+    &wr_stage_deepen,
+    &wr_stage_fit,
 };
 
 /* ---- the presets ---- */

@@ -27,7 +27,7 @@ static bool is_large(const struct wr_fold *fold, uint32_t segment)
 {
     enum wr_form form = fold->segments[segment].form;
     return fold->input->tokens[segment] > WR_CONDENSE_TOKENS_MIN && is_result(fold, segment) &&
-           (form == WR_FORM_EXACT || form == WR_FORM_CONDENSED);
+           (wr_form_says_all(form) || form == WR_FORM_CONDENSED);
 }
 
 /* Brings a list up to date: `belongs` says what may be in it, and never says yes again behind a no.

@@ -12,6 +12,7 @@ extern const struct wr_stage_def wr_stage_cap;
 extern const struct wr_stage_def wr_stage_evict;
 extern const struct wr_stage_def wr_stage_condense;
 extern const struct wr_stage_def wr_stage_lossless;
+extern const struct wr_stage_def wr_stage_numbers;
 extern const struct wr_stage_def wr_stage_select;
 extern const struct wr_stage_def wr_stage_weigh;
 extern const struct wr_stage_def wr_stage_deepen;
@@ -61,6 +62,7 @@ enum { WR_EVICT_OVER_TOKENS, WR_EVICT_HEAD_LINES, WR_EVICT_TAIL_LINES, WR_EVICT_
 
 enum { WR_CONDENSE_RUN_OVER, WR_CONDENSE_RUN_TO, WR_CONDENSE_READ_OVER, WR_CONDENSE_READ_TO };
 enum { WR_LOSSLESS_OVER };
+enum { WR_NUMBERS_OVER, WR_NUMBERS_EVERY };
 enum { WR_SELECT_GAIN_TOKENS, WR_SELECT_GAIN_BP, WR_SELECT_OLDER_TO };
 enum {
     WR_WEIGH_OVER,
@@ -130,6 +132,10 @@ WEIR_MUST_USE weir_status wr_stage_kind(struct wr_fold *fold, uint32_t segment,
 /* The odds of a result by its class, found once, and size. */
 WEIR_MUST_USE weir_status wr_stage_odds(struct wr_fold *fold, uint32_t segment,
                                         const struct wr_odds_row **row);
+
+/* Of so many lines of what this result shows of a file one keeps the number that a tool printed;
+ * 0: all do. */
+uint32_t wr_stage_number_every(const struct wr_fold *fold, uint32_t segment);
 
 /* Whether a text would hold a condenser, which asks no clock, far past any deadline. */
 bool wr_stage_is_too_long(weir_span text);

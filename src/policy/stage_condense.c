@@ -50,6 +50,7 @@ static struct wr_condense_input input_of(struct wr_fold *fold, uint32_t segment,
         input.path = h->path;
         input.query = h->query;
         input.first_number = h->start_line > 0 ? (uint64_t)h->start_line : 1;
+        input.number_every = wr_stage_number_every(fold, segment);
     }
     return input;
 }
@@ -81,7 +82,7 @@ static uint64_t param(const struct wr_stage *stage, weir_span tool, uint32_t ind
 static wr_hash128 key_of(const struct wr_fold *fold, const struct wr_condense_input *input)
 {
     uint64_t numbers[] = {fold->input->memo_seed, (uint64_t)input->kind, (uint64_t)input->origin,
-                          input->first_number, input->bytes_budget};
+                          input->first_number,    input->number_every,   input->bytes_budget};
     wr_hash128 key = wr_hash128_of((weir_span){(const char *)numbers, sizeof(numbers)});
     key = wr_hash128_seeded(input->command, key);
     key = wr_hash128_seeded(input->path, key);

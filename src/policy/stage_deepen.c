@@ -169,7 +169,7 @@ static bool may_become_stub(const struct wr_fold *fold, uint32_t segment)
 {
     enum wr_form form = fold->segments[segment].form;
     return fold->transcript->segments[segment].kind == WEIR_KIND_TOOL_RESULT &&
-           (form == WR_FORM_EXACT || form == WR_FORM_CONDENSED) && wr_fold_gain(fold, segment);
+           (wr_form_says_all(form) || form == WR_FORM_CONDENSED) && wr_fold_gain(fold, segment);
 }
 
 /* About what is left of a loop with so many results, its model's words aside where they are known

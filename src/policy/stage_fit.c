@@ -152,7 +152,7 @@ static bool is_any_result(const struct wr_fold *fold, const struct wr_stage *sta
     const struct wr_fold_segment *now = &fold->segments[i];
 
     return s->kind == WEIR_KIND_TOOL_RESULT && s->parts_count && !s->is_opaque &&
-           (now->form == WR_FORM_EXACT || now->form == WR_FORM_CONDENSED) &&
+           (wr_form_says_all(now->form) || now->form == WR_FORM_CONDENSED) &&
            !wr_fold_is_held(fold, i) && !fold->transcript->is_delta &&
            !wr_stage_exempts(stage, s->tool) && wr_fold_may_change(fold, s->tool);
 }

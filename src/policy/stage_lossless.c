@@ -10,7 +10,7 @@ static weir_status lossless_arrive(struct wr_fold *fold, const struct wr_stage *
                                    uint32_t segment)
 {
     const struct wr_segment *s = &fold->transcript->segments[segment];
-    struct wr_fold_form form = {.form = WR_FORM_CONDENSED,
+    struct wr_fold_form form = {.form = WR_FORM_TIDIED,
                                 .what = "of white space and overwritten frames left out",
                                 .refers_to = WR_SEGMENT_NONE};
     struct wr_lossless_text tidy;

@@ -9,13 +9,20 @@
 #include "base/span.h"
 #include "base/text.h"
 
+/* Without a recall tool the referent is the only way back, byte for byte. */
+static bool says_it(const struct wr_fold *fold, uint32_t segment)
+{
+    enum wr_form form = fold->segments[segment].form;
+    return wr_fold_recall(fold).len ? wr_form_says_all(form) : form == WR_FORM_EXACT;
+}
+
 /* A segment that still says the text that `first` was the first to say; NONE: there is none. */
-static uint32_t newest_exact(const struct wr_fold *fold, uint32_t first)
+static uint32_t newest_of(const struct wr_fold *fold, uint32_t first)
 {
     uint32_t same = fold->segments[first].same;
-    if (same != WR_SEGMENT_NONE && fold->segments[same].form == WR_FORM_EXACT)
+    if (same != WR_SEGMENT_NONE && says_it(fold, same))
         return same;
-    return fold->segments[first].form == WR_FORM_EXACT ? first : WR_SEGMENT_NONE;
+    return says_it(fold, first) ? first : WR_SEGMENT_NONE;
 }
 
 static weir_status reference_arrive(struct wr_fold *fold, const struct wr_stage *stage,
@@ -30,7 +37,7 @@ static weir_status reference_arrive(struct wr_fold *fold, const struct wr_stage 
         fold->input->tokens[segment] <
             (uint64_t)wr_stage_param(stage, s->tool, WR_REFERENCE_MIN_TOKENS))
         return WEIR_OK;
-    uint32_t referent = newest_exact(fold, s->why_other);
+    uint32_t referent = newest_of(fold, s->why_other);
     if (referent == WR_SEGMENT_NONE) {
         fold->segments[s->why_other].same = segment; /* it stays, and later ones may point at it */
         return WEIR_OK;

@@ -168,21 +168,12 @@ struct selection {
     uint64_t cap_tokens; /* the room of one payload */
 };
 
-/* A result that only lost its blanks may be condensed further. */
-static bool is_open(const struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment)
-{
-    const struct wr_fold_segment *now = &fold->segments[segment];
-    bool is_tidied = now->form == WR_FORM_CONDENSED && now->reason == wr_stage_lossless.name;
-    return wr_fold_is_open(fold, stage, segment) ||
-           (is_tidied && !wr_stage_exempts(stage, fold->transcript->segments[segment].tool));
-}
-
 static bool is_candidate(const struct wr_fold *fold, const struct wr_stage *stage, uint32_t i,
                          uint64_t cap_tokens, bool sent)
 {
     uint64_t tokens = fold->input->tokens[i];
     return wr_fold_is_sent(fold, i) == sent && tokens > cap_tokens &&
-           tokens > WR_CONDENSE_TOKENS_MIN && is_open(fold, stage, i);
+           tokens > WR_CONDENSE_TOKENS_MIN && wr_fold_is_open(fold, stage, i);
 }
 
 static weir_status collect(struct wr_fold *fold, const struct wr_stage *stage, bool sent,

@@ -391,7 +391,7 @@ static const struct {
 
     {"lossless: at its size a result stays", P("{stage: lossless, over: 400}"), "u1 t400", 0, ""},
     {"lossless: a token more and its blanks go", P("{stage: lossless, over: 400}"), "u1 t401", 0,
-     "c1:condensed<=256"},
+     "c1:tidied/236"},
     {"lossless: what has none stays", P("{stage: lossless, over: 400}"), "u1 b500", 0, ""},
     {"lossless: not without a way back", P("{stage: lossless, over: 400}"), "!u1 t401", 0, ""},
 

@@ -19,10 +19,11 @@ struct choice {
     struct wr_fold_value value;
 };
 
-static void consider(const struct wr_fold *fold, const struct wr_stage *stage,
-                     const struct wr_odds_row *row, uint64_t tokens, uint64_t cut,
-                     struct choice *best)
+/* What is saved counts from the form that it has; how much is missed, from the text. */
+static void consider(const struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment,
+                     const struct wr_odds_row *row, uint64_t cut, struct choice *best)
 {
+    uint64_t tokens = fold->input->tokens[segment], now = fold->segments[segment].tokens;
     struct wr_fold_value value = {.next_miss_bp = wr_odds_next_bp(row, tokens, cut),
                                   .ever_miss_bp = wr_odds_ever_bp(row, tokens, cut),
                                   .turns_left = wr_worth_turns_left(fold),
@@ -30,7 +31,7 @@ static void consider(const struct wr_fold *fold, const struct wr_stage *stage,
 
     if (value.next_miss_bp > (uint64_t)stage->params[WR_WEIGH_FIRST_SIGHT_BP])
         return;
-    value.saves = wr_worth_saves(fold, tokens - cut);
+    value.saves = wr_worth_saves(fold, now - cut);
     value.costs = wr_worth_recall(fold) * value.ever_miss_bp / 10000;
     uint64_t misses =
         wr_odds_lack_bp(row, tokens, cut) * (uint64_t)stage->params[WR_WEIGH_MISS_TOKENS] / 100;
@@ -47,7 +48,7 @@ static weir_status weigh_arrive(struct wr_fold *fold, const struct wr_stage *sta
                                 uint32_t segment)
 {
     const struct wr_segment *s = &fold->transcript->segments[segment];
-    uint64_t tokens = fold->input->tokens[segment];
+    uint64_t tokens = fold->input->tokens[segment], now = fold->segments[segment].tokens;
     struct choice best = {0};
     enum wr_output_kind kind;
     const struct wr_odds_row *row;
@@ -60,12 +61,12 @@ static weir_status weigh_arrive(struct wr_fold *fold, const struct wr_stage *sta
         status = wr_stage_odds(fold, segment, &row);
     if (status)
         return status;
-    for (size_t i = 0; i < WR_COUNT_OF(cuts) && cuts[i] + cuts[i] / 4 < tokens; i++)
-        consider(fold, stage, row, tokens, cuts[i], &best);
+    for (size_t i = 0; i < WR_COUNT_OF(cuts) && cuts[i] + cuts[i] / 4 < now; i++)
+        consider(fold, stage, segment, row, cuts[i], &best);
     if (!best.to_tokens)
         return WEIR_OK;
     status = wr_stage_condense_to(fold, segment, kind, best.to_tokens);
-    if (fold->segments[segment].form != WR_FORM_EXACT)
+    if (!wr_form_says_all(fold->segments[segment].form))
         fold->segments[segment].value = best.value;
     return status;
 }

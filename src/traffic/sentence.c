@@ -9,6 +9,8 @@ static const struct {
     const char *form, *deed;
 } deeds[] = {
     {"edited", "Edited."},
+    {"tidied",
+     "All that it says is left; white space, what was drawn over or line numbers are out."},
     {"capped", "Cut in the middle: its beginning and its end are left."},
     {"condensed", "Only the lines that matter are left."},
     {"reference", "The same text stands elsewhere in the prompt; a pointer to it is left."},

@@ -11,6 +11,7 @@ import { textBox } from './text.js';
 const FORMS = {
   summary: 'a finished task, summed up',
   cleared: 'taken out, one line is left',
+  tidied: 'all that it says is left',
   condensed: 'only the lines that matter are left',
   masked: 'taken out, one line is left',
   reference: 'stands elsewhere in the prompt, too',
