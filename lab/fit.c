@@ -52,9 +52,9 @@ const char *const *wr_fit_policies(uint32_t *count)
 
 weir_span wr_fit_yaml(void)
 {
-#define CUT(to)                                                           \
-    " cut-" to ": {stages: [{stage: condense, run_over: 300, run_to: " to \
-    ", read_over: 300, read_to: " to "}]}\n"
+#define CUT(to)                                            \
+    " cut-" to ": {stages: [{stage: numbers, every: 20}, " \
+    "{stage: condense, run_over: 300, run_to: " to ", read_over: 300, read_to: " to "}]}\n"
     return WR_LIT("policies:\n" CUT("220") CUT("500") CUT("1000") CUT("2000"));
 #undef CUT
 }
