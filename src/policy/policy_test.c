@@ -72,7 +72,7 @@ static const struct {
     {"exact", 0x0000000000000000U},    {"guarded-mid", 0x4df02ec9c28cf5b4U},
     {"compress", 0xf5beda1b871787e0U}, {"layers", 0xf586d58ca0ef338bU},
     {"tiered", 0x4e05abaa51d769dcU},   {"smart", 0x6b327029ca7448e5U},
-    {"auto", 0x047fb434f01eeb32U},     {"lean", 0xe6da0704256bf79bU},
+    {"auto", 0x3b9714ca04c88314U},     {"lean", 0xe6da0704256bf79bU},
     {"careful", 0xe86d230a5bd7947eU},
 };
 
