@@ -446,7 +446,7 @@ int64_t wr_sqlite_need_session(struct wr_sqlite *sqlite, int64_t tenant_id, weir
  * look first. Only the pin and the marks of a request are searched for without: its commit looks
  * before anything that was read is relied on, and finds out that all is to be begun anew. A
  * database whose file was removed can fail to be read, though, once another has begun to use the
- * log that was left: so a search that fails looks then, as does one for a pin that is not there.
+ * log that was left: so a search that fails looks then, as does one that finds none of its pins.
  *
  *   the database is another     it is opened, or a new one is made: store->replaced_count tells
  *   or missing                  that what was committed before is not in it
