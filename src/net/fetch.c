@@ -61,6 +61,7 @@ struct wr_fetcher {
     CURL *idle[IDLE_HANDLES_MAX];
     size_t idle_count;
     int depth; /* calls of libcurl we are inside of */
+    bool is_timeout;
 };
 
 struct wr_fetch {
@@ -251,7 +252,11 @@ static void call_curl(struct wr_fetcher *fetcher, curl_socket_t fd, int events)
 
 static void on_timeout(uv_timer_t *timer)
 {
-    call_curl(timer->data, CURL_SOCKET_TIMEOUT, 0);
+    struct wr_fetcher *fetcher = timer->data;
+
+    fetcher->is_timeout = true;
+    call_curl(fetcher, CURL_SOCKET_TIMEOUT, 0);
+    fetcher->is_timeout = false;
 }
 
 static void on_poll(uv_poll_t *poll, int status, int events)
@@ -274,6 +279,10 @@ static int on_timer(CURLM *multi, long timeout_ms, void *user)
     (void)multi;
     if (uv_is_closing((uv_handle_t *)&fetcher->timer))
         return 0;
+    /* A server that sends faster than we take has libcurl ask for the next moment in each of them,
+     * and libuv runs all timers of a moment before it looks at anything else: for ever, then. */
+    if (!timeout_ms && fetcher->is_timeout)
+        timeout_ms = 1;
     if (timeout_ms < 0)
         (void)uv_timer_stop(&fetcher->timer);
     else
