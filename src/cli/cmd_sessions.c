@@ -147,8 +147,9 @@ static void put_busts(struct wr_buf *out, const struct wr_tally *t)
     for (int i = 0; i < WR_BUSTS_COUNT; i++) {
         if (!t->busts[i])
             continue;
-        wr_buf_printf(out, "%s%llu %s", between, (unsigned long long)t->busts[i],
-                      wr_bust_name((enum wr_bust)i));
+        /* A step of ours was planned, and paid for itself. */
+        wr_buf_printf(out, "%s%s %s", between, WR_GROUPED(t->busts[i]),
+                      i == WR_BUST_WEIR ? "planned" : wr_bust_name((enum wr_bust)i));
         between = ", ";
     }
     if (!*between)
@@ -165,7 +166,7 @@ static const struct wr_table_column columns[] = {
     {"tokens came", .is_right = true, .rank = 4},
     {"sent", .is_right = true, .rank = 4},
     {"saved", .cut_min = 0},
-    {"busts", .rank = 2, .cut_min = 10},
+    {"cache lost", .rank = 2, .cut_min = 10},
 };
 
 static void put_row(struct wr_table *table, const struct listed *item, bool has_users)
