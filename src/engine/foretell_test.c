@@ -192,7 +192,8 @@ static void what_is_foretold_comes_true(void **state)
     close_talk(&t);
 }
 
-/* Of what the next step would take each piece has its money; together it is the step's. */
+/* Of what the next step would take each piece has its name and its money; together that is the
+ * step's. */
 static void each_piece_has_its_money(void **state)
 {
     int64_t sum = 0, count = 0, one;
@@ -205,6 +206,7 @@ static void each_piece_has_its_money(void **state)
     wr_json_id pieces = wr_json_find(&t.plan, next, "pieces");
     for (wr_json_id i = wr_json_first(&t.plan, pieces); i != WR_JSON_NONE;
          i = wr_json_next(&t.plan, pieces, i), count++) {
+        assert_true(wr_json_text_is(&t.plan, wr_json_find(&t.plan, i, "tool"), "Read"));
         assert_true(wr_json_i64(&t.plan, wr_json_find(&t.plan, i, "a_request_micro_usd"), &one));
         assert_true(one < 0);
         sum += one;
