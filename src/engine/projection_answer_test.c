@@ -184,7 +184,7 @@ static void a_small_window_is_no_reason_to_step_at_every_request(void **state)
         uint32_t lines, words, steps_max;
     } rows[] = {{"short results", 8, 0, 8},
                 {"longer ones", 26, 0, 25},
-                {"very long ones", 60, 0, 24},
+                {"very long ones, which stay whole: three fit", 60, 0, 36},
                 /* The four newest turns that a step of `auto` leaves are most of what is left. */
                 {"half of the window is taken", 26, 2500, 80},
                 {"and more of it", 8, 3500, 40}};
