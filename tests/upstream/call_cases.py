@@ -177,7 +177,7 @@ def play_sessions(weir):
     for more in range(3):
         talk = MESSAGES + [{'role': 'assistant', 'content': 'Fine.'},
                            {'role': 'user', 'content': 'And now?'}] * more
-        _, data, _ = weir.post('/weir/v1/project', {'session': 's', 'policy': 'auto', 'body': {
+        _, data, _ = weir.post('/weir/v1/project', {'session': 's', 'policy': 'lean', 'body': {
             'model': 'gpt-4o', 'tools': tools, 'messages': talk}}, token)
         told.append(json.loads(json.loads(data)['body'])['messages'][:3])
     ok('a session: the log was made shorter', len(told[0][2]['content']) < len(LONG))
@@ -202,8 +202,10 @@ def play_gateway(weir, stored):
     ok('it is smaller', answer['tokens_after'] < answer['tokens_before'] // 2)
     ok('the sums agree', answer['tokens_saved'], answer['tokens_before'] - answer['tokens_after'])
     ok('again it is the same', compress(MESSAGES, mode='ccr')['messages'], answer['messages'])
-    longer = MESSAGES + [{'role': 'assistant', 'content': 'Fine.'},
-                         {'role': 'user', 'content': '?'}]
+    # The work goes on: nothing folds.
+    longer = MESSAGES + [{'role': 'assistant', 'content': None,
+                          'tool_calls': [{**CALL, 'id': 'c2'}]},
+                         {'role': 'tool', 'tool_call_id': 'c2', 'content': 'Nothing.'}]
     ok('later too', compress(longer, mode='ccr')['messages'][:3], answer['messages'])
     ok('without the tool the log stays whole', compress(MESSAGES)['messages'], MESSAGES)
     ok('frozen messages go back as they came',

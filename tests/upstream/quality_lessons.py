@@ -7,7 +7,7 @@ from harness import wait_for
 from quality_talk import Session, serve, signs, weir_json
 from sessions import file_text, ok
 
-BLIND_LINES = [80, 400, 480, 520]
+BLIND_LINES = [80, 120, 160, 200, 240, 300, 400, 480, 520]
 
 
 def blind_session(weir, upstream, name, blind=True):
