@@ -86,7 +86,8 @@ struct wr_metrics {
     _Atomic int64_t exchanges[WR_METRICS_WORKERS_MAX]; /* open now, of each worker: one that dies
                                                         * takes its own with it */
     atomic_bool has_begun;    /* a worker that serves: what it was told cannot be wrong */
-    atomic_bool was_reloaded; /* weir.yaml was read again since the start */
+    atomic_bool was_reloaded; /* it was said that weir.yaml is to be read again */
+    atomic_bool has_reloaded; /* and some worker has done so, and found it good */
     struct wr_histogram added, first_byte, total;
     _Atomic uint64_t store_place, store_trouble; /* store_state.h */
     struct wr_departures departures;

@@ -144,6 +144,7 @@ static bool reload(struct worker *w)
         return false;
     w->configs[w->configs_count++] = config;
     w->service.config = config;
+    atomic_store(&w->options->metrics->has_reloaded, true);
     load_tls(w, config);
     wr_otel_set(w->service.otel, &config->otel);
     return true;
@@ -155,12 +156,15 @@ static void on_reload(uv_signal_t *signal, int number)
     (void)reload(signal->data);
 }
 
-/* One that takes a dead one's place is made from what the server began with. Where weir.yaml was
- * read again since, so does this one, before it serves anybody: who was taken out of it stays out.
- */
+/* A worker that begins later is made from what the server began with. Where weir.yaml was read
+ * again since, so does this one, before it serves anybody: who was taken out of it stays out. While
+ * every such reading was refused, what the server began with holds for all. */
 static weir_status catch_up(struct worker *w, struct weir_err *err)
 {
-    if (!w->options->reload || !atomic_load(&w->options->metrics->was_reloaded) || reload(w))
+    struct wr_metrics *metrics = w->options->metrics;
+
+    if (!w->options->reload || !atomic_load(&metrics->was_reloaded) || reload(w) ||
+        !atomic_load(&metrics->has_reloaded))
         return WEIR_OK;
     return wr_fail(err, WEIR_INVALID, 0,
                    "weir.yaml was read again before this worker began, and is wrong now");

@@ -69,7 +69,7 @@ static void run_worker(struct world *w, const char *policies)
     _exit(status ? 1 : 0); /* what a second signal has cut off is left to the end of the process */
 }
 
-static void start_world(struct world *w, int upstream_port, const char *policies)
+static void make_world(struct world *w, int upstream_port)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t at_bytes = sizeof(at);
@@ -83,6 +83,10 @@ static void start_world(struct world *w, int upstream_port, const char *policies
     w->port = ntohs(at.sin_port);
     assert_int_equal(pipe(w->complaints), 0);
     assert_int_equal(pipe(w->reloads), 0);
+}
+
+static void run_world(struct world *w, const char *policies)
+{
     (void)fflush(NULL);
     w->pid = fork();
     assert_true(w->pid >= 0);
@@ -90,6 +94,12 @@ static void start_world(struct world *w, int upstream_port, const char *policies
         run_worker(w, policies);
     (void)close(w->listener);
     (void)close(w->complaints[1]);
+}
+
+static void start_world(struct world *w, int upstream_port, const char *policies)
+{
+    make_world(w, upstream_port);
+    run_world(w, policies);
 }
 
 /* Its exit status; waits for its end. */
@@ -222,6 +232,38 @@ static void a_hangup_has_its_configuration_read_again(void **state)
     assert_non_null(strstr(complaints, "weir.yaml was read too often; restart"));
 }
 
+static const struct {
+    const char *behaviour;
+    bool was_reloaded, has_reloaded, is_wrong;
+    const char *mode; /* NULL: it does not begin */
+} late_ones[] = {
+    {"nobody was told to read again", false, false, true, "active"},
+    {"read again, and good", true, true, false, "shadow"},
+    {"read again by nobody else yet", true, false, false, "shadow"},
+    {"what was taken may have shut somebody out", true, true, true, NULL},
+    {"every reading was refused", true, false, true, "active"},
+};
+
+static void who_begins_later_reads_what_was_read_since(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(late_ones); i++) {
+        struct world w;
+        char complaints[1024];
+        make_world(&w, 9);
+        atomic_store(&w.metrics->was_reloaded, late_ones[i].was_reloaded);
+        atomic_store(&w.metrics->has_reloaded, late_ones[i].has_reloaded);
+        w.reloads_count = late_ones[i].is_wrong ? 4 : 0;
+        run_world(&w, "");
+        if (late_ones[i].mode) {
+            check_mode(&w, late_ones[i].mode);
+            assert_int_equal(kill(w.pid, SIGTERM), 0);
+        }
+        if (end_world(&w, complaints, sizeof(complaints)) != !late_ones[i].mode)
+            fail_msg("%s: %s", late_ones[i].behaviour, complaints);
+    }
+}
+
 static void who_is_told_to_stop_finishes_what_is_open(void **state)
 {
     static const char *const answers[] = {""};
@@ -279,6 +321,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_serves_until_it_is_told_to_stop),
         cmocka_unit_test(a_hangup_has_its_configuration_read_again),
+        cmocka_unit_test(who_begins_later_reads_what_was_read_since),
         cmocka_unit_test(who_is_told_to_stop_finishes_what_is_open),
         cmocka_unit_test(who_is_told_twice_does_not_wait),
         cmocka_unit_test(what_keeps_it_from_beginning_is_said),
