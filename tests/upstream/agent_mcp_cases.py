@@ -177,15 +177,17 @@ def over_http(folder):
     port = server.stdout.readline().strip()
     url = f'http://127.0.0.1:{port}/mcp'
     bad = {'hang': 'no answer came for 1 s', 'noise': 'no answer came for 1 s',
-           'image': 'it gave no answer', 'loud': 'it answered with more than'}
-    p = Play(folder, {'web': {'url': url, 'headers': {'X-Key': 'open sesame'},
-                              'timeout_seconds': 1},
+           'image': 'it gave no answer'}
+    key = {'url': url, 'headers': {'X-Key': 'open sesame'}}
+    p = Play(folder, {'web': {**key, 'timeout_seconds': 1}, 'slow': key,
                       'shut': {'url': url}, 'none': {'url': 'http://127.0.0.1:1/mcp'}}, [
+        call('mcp__slow__loud'),
         call('mcp__web__echo', text='over HTTP'), call('mcp__web__ask'), call('mcp__web__die'),
         call('mcp__web__echo', text='again')] + [call(f'mcp__web__{name}') for name in bad] + [
         {'words': 'Done.'}]).run('--yes')
-    texts = [r['text'] for r in p.results]
+    loud, *texts = [r['text'] for r in p.results]
     ok('http: it is done', p.code, 0)
+    ok('http: loud: it answered with more than', 'it answered with more than' in loud or loud)
     ok('http: text comes back', texts[:2], ['echo: over HTTP', 'ask: done'])
     ok('http: a session that is over is told', 'it answered 404' in texts[2])
     ok('http: and begun anew', texts[3], 'echo: again')
