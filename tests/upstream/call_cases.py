@@ -21,6 +21,9 @@ CALL = {'id': 'c1', 'type': 'function',
 MESSAGES = [{'role': 'user', 'content': 'What is in the log?'},
             {'role': 'assistant', 'content': None, 'tool_calls': [CALL]},
             {'role': 'tool', 'tool_call_id': 'c1', 'content': LONG}]
+# With work that is not done nothing folds.
+GOES_ON = MESSAGES + [{'role': 'assistant', 'content': None, 'tool_calls': [{**CALL, 'id': 'c2'}]},
+                      {'role': 'tool', 'tool_call_id': 'c2', 'content': 'Nothing.'}]
 
 
 def resolve(schema):
@@ -202,11 +205,7 @@ def play_gateway(weir, stored):
     ok('it is smaller', answer['tokens_after'] < answer['tokens_before'] // 2)
     ok('the sums agree', answer['tokens_saved'], answer['tokens_before'] - answer['tokens_after'])
     ok('again it is the same', compress(MESSAGES, mode='ccr')['messages'], answer['messages'])
-    # The work goes on: nothing folds.
-    longer = MESSAGES + [{'role': 'assistant', 'content': None,
-                          'tool_calls': [{**CALL, 'id': 'c2'}]},
-                         {'role': 'tool', 'tool_call_id': 'c2', 'content': 'Nothing.'}]
-    ok('later too', compress(longer, mode='ccr')['messages'][:3], answer['messages'])
+    ok('later too', compress(GOES_ON, mode='ccr')['messages'][:3], answer['messages'])
     ok('without the tool the log stays whole', compress(MESSAGES)['messages'], MESSAGES)
     ok('frozen messages go back as they came',
        compress(MESSAGES, mode='ccr', frozen_message_count=3)['messages'], MESSAGES)
@@ -246,9 +245,7 @@ def play_webhook(weir, stored):
     ok('webhook: the log has a marker', (stored in sent['messages'][2]['content'],
                                          len(sent['messages'][2]['content']) < len(LONG) // 2),
        (True, True))
-    longer = {**asked, 'messages': MESSAGES + [{'role': 'assistant', 'content': 'Fine.'},
-                                               {'role': 'user', 'content': 'And now?'}]}
-    _, later = hook(longer, eventType='beforeRequestHook')
+    _, later = hook({**asked, 'messages': GOES_ON}, eventType='beforeRequestHook')
     ok('webhook: and stays as it was sent',
        later['transformedData']['request']['json']['messages'][:3], sent['messages'])
     let_through = 200, {'verdict': True}
