@@ -45,12 +45,23 @@ static bool lists_models(weir_span path)
            wr_span_find(path, WR_LIT("/models/"), 0) != SIZE_MAX;
 }
 
+/* An answer that is there is read, deleted, or cancelled. Whatever else is posted below answers may
+ * be another spelling of what begins one, in capitals for instance, and nobody would count it. */
+static bool asks_answer(const struct wr_head *head, weir_span path, bool is_read)
+{
+    weir_span id = wr_api_answer_id(path);
+    weir_span verb = wr_span_from(path, id.len ? (size_t)(id.ptr + id.len - path.ptr) : 0);
+
+    return id.len && (is_read || (wr_span_is(head->method, "DELETE") && !verb.len) ||
+                      (wr_span_is(head->method, "POST") && wr_span_is(verb, "/cancel")));
+}
+
 bool wr_key_paths_allow(const struct wr_key_paths *paths, const struct wr_head *head,
                         weir_span target, bool is_model)
 {
     bool is_read = wr_span_is(head->method, "GET") || wr_span_is(head->method, "HEAD");
     weir_span path = wr_target_path(target);
-    bool is_known = is_model || wr_api_answer_id(path).len || (is_read && lists_models(path));
+    bool is_known = asks_answer(head, path, is_read) || (is_read && lists_models(path));
 
     if (is_model)
         return true;

@@ -44,6 +44,12 @@ static void what_is_known_passes(void **state)
         assert_true(allows(config, "GET", reads[i]));
     assert_true(allows(config, "POST", "/v1/responses/resp_1/cancel"));
     assert_true(allows(config, "DELETE", "/v1/responses/resp_1"));
+    /* An odd spelling of what begins an answer is none by its id. */
+    assert_false(allows(config, "POST", "/v1/responses/COMPACT"));
+    assert_false(allows(config, "POST", "/v1/responses/;x"));
+    assert_false(allows(config, "POST", "/v1/responses/%20"));
+    assert_false(allows(config, "POST", "/v1/responses/cancel"));
+    assert_false(allows(config, "PUT", "/v1/responses/resp_1"));
     assert_false(allows(config, "DELETE", "/v1/models/gpt-5"));
     assert_false(allows(config, "POST", "/v1/models"));
     for (size_t i = 0; i < WR_COUNT_OF(kept); i++)
