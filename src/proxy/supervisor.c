@@ -46,6 +46,18 @@ static time_t steady_s(void)
     return (time_t)(wr_clock_steady_us() / 1000000);
 }
 
+/* A terminal has told all that were there when its key was pressed, and will not tell this one. It
+ * has nothing open yet, so that being told twice costs it nothing. */
+static void stop_if_due(struct supervisor *s, pid_t pid)
+{
+    sigset_t due;
+
+    if (sigpending(&due) || (!sigismember(&due, SIGINT) && !sigismember(&due, SIGTERM)))
+        return;
+    s->is_stopping = true;
+    (void)kill(pid, SIGTERM);
+}
+
 static bool start_worker(struct supervisor *s, size_t i)
 {
     pid_t parent = getpid();
@@ -64,6 +76,7 @@ static bool start_worker(struct supervisor *s, size_t i)
     }
     s->pids[i] = pid;
     s->started_s[i] = steady_s();
+    stop_if_due(s, pid);
     return true;
 }
 

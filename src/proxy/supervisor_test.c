@@ -8,8 +8,10 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -38,6 +40,7 @@ struct world {
     size_t deeds_count;
     _Atomic size_t *starts_count; /* of the second worker; shared */
     bool tells_begun;             /* the first says that it serves, and the second begins then */
+    const char *terminal;         /* which the supervisor gets; NULL: none */
 };
 
 static struct world *here; /* for the signal's handler */
@@ -83,6 +86,7 @@ static int work(void *user, uint32_t index)
 static void start_world(struct world *w, const enum deed *deeds, size_t deeds_count)
 {
     *w = (struct world){.tells_begun = w->tells_begun,
+                        .terminal = w->terminal,
                         .metrics = wr_metrics_new(),
                         .crashes = wr_crash_table_new(),
                         .deeds = deeds,
@@ -100,6 +104,8 @@ static void start_world(struct world *w, const enum deed *deeds, size_t deeds_co
                                                 .metrics = w->metrics,
                                                 .run = work,
                                                 .user = w};
+        if (w->terminal && (setsid() < 0 || open(w->terminal, O_RDWR) < 0))
+            _exit(9);
         (void)dup2(w->complaints[1], STDERR_FILENO);
         _exit(wr_supervisor_run(&options));
     }
@@ -167,6 +173,33 @@ static void who_is_told_to_stop_ends_all_workers(void **state)
         assert_string_equal(complaints, "");
         assert_int_equal(atomic_load(&w.metrics->worker_restarts), 0);
     }
+}
+
+/* It was not there when the key was pressed, so the terminal has not told it. */
+static void who_is_started_behind_a_key_is_told_to_stop(void **state)
+{
+    int keys = posix_openpt(O_RDWR | O_NOCTTY);
+    struct world w = {.pid = 0};
+    pid_t pids[WORKERS];
+    char complaints[4096], c;
+    (void)state;
+
+    assert_true(keys >= 0 && !grantpt(keys) && !unlockpt(keys));
+    w.terminal = ptsname(keys);
+    start_world(&w, NULL, 0);
+    hear_both(&w, pids);
+    for (int i = 0; i < 4; i++) { /* the pause before the last is 160 ms */
+        assert_int_equal(kill(pids[1], SIGKILL), 0);
+        while (read(w.complaints[0], &c, 1) == 1 && c != '\n')
+            ;
+        if (i < 3)
+            pids[1] = hear(&w).pid;
+    }
+    assert_int_equal(write(keys, "\003", 1), 1);
+    (void)alarm(60);
+    assert_int_equal(end_world(&w, complaints, sizeof(complaints)), 0);
+    (void)alarm(0);
+    (void)close(keys);
 }
 
 static void a_hangup_is_told_to_all_workers(void **state)
@@ -278,6 +311,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_is_told_to_stop_ends_all_workers),
+        cmocka_unit_test(who_is_started_behind_a_key_is_told_to_stop),
         cmocka_unit_test(a_hangup_is_told_to_all_workers),
         cmocka_unit_test(who_dies_is_started_anew_in_its_place),
         cmocka_unit_test(who_ends_by_itself_is_started_anew),
