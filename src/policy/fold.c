@@ -279,7 +279,7 @@ static bool is_reread(const struct wr_fold *fold, uint32_t segment)
     if (fold->notice != WR_SEGMENT_NONE && (earlier == WR_INDEX_NONE || earlier < fold->notice))
         return true;
     return earlier != WR_INDEX_NONE &&
-           (!wr_form_says_all(fold->segments[earlier].form) || fold->segments[earlier].is_marked);
+           (!wr_fold_says_it(fold, earlier) || fold->segments[earlier].is_marked);
 }
 
 static weir_status give_form(struct wr_fold *fold, uint32_t segment)

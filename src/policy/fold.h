@@ -379,6 +379,10 @@ bool wr_fold_group_instructs(const struct wr_fold *fold, uint32_t group);
 /* The recall tool as the request spells it, where one has been offered by now; else empty. */
 weir_span wr_fold_recall(const struct wr_fold *fold);
 
+/* Whether the segment stands for its text: it says all, and its bytes can be had. Without a recall
+ * tool a referent, or a file that is read again, is the only way back to them. */
+bool wr_fold_says_it(const struct wr_fold *fold, uint32_t segment);
+
 /* Whether something that is taken out now could be had again: by the request's recall tool, or in
  * the last resort by the operator. `way` is that to a result, a file that can be read again
  * included. */

@@ -144,6 +144,12 @@ weir_span wr_fold_recall(const struct wr_fold *fold)
     return wr_ways_recall(fold->input->ways, fold->arrived);
 }
 
+bool wr_fold_says_it(const struct wr_fold *fold, uint32_t segment)
+{
+    enum wr_form form = fold->segments[segment].form;
+    return wr_fold_recall(fold).len ? wr_form_says_all(form) : form == WR_FORM_EXACT;
+}
+
 bool wr_fold_has_way(const struct wr_fold *fold)
 {
     return wr_fold_recall(fold).len || (fold->is_last_resort && fold->input->keeps_originals);

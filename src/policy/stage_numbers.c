@@ -2,8 +2,8 @@
  * counted leave, as it arrives. The bytes are in the store.
  *
  * They are a sixth of what agents read of files. All text stays: steps and condensers take such a
- * result like one that is whole, a later result with the same text may point to it, and who reads
- * the file again did not come back for its numbers. */
+ * result like one that is whole. With a recall tool a later result with the same text may point to
+ * it, and who reads the file again did not come back for its numbers. */
 #include "policy/stage.h"
 
 #include "base/limits.h"

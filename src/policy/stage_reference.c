@@ -9,20 +9,13 @@
 #include "base/span.h"
 #include "base/text.h"
 
-/* Without a recall tool the referent is the only way back, byte for byte. */
-static bool says_it(const struct wr_fold *fold, uint32_t segment)
-{
-    enum wr_form form = fold->segments[segment].form;
-    return wr_fold_recall(fold).len ? wr_form_says_all(form) : form == WR_FORM_EXACT;
-}
-
 /* A segment that still says the text that `first` was the first to say; NONE: there is none. */
 static uint32_t newest_of(const struct wr_fold *fold, uint32_t first)
 {
     uint32_t same = fold->segments[first].same;
-    if (same != WR_SEGMENT_NONE && says_it(fold, same))
+    if (same != WR_SEGMENT_NONE && wr_fold_says_it(fold, same))
         return same;
-    return says_it(fold, first) ? first : WR_SEGMENT_NONE;
+    return wr_fold_says_it(fold, first) ? first : WR_SEGMENT_NONE;
 }
 
 static weir_status reference_arrive(struct wr_fold *fold, const struct wr_stage *stage,
