@@ -10,16 +10,16 @@ static bool is_below(weir_span path, weir_span front)
 }
 
 /* A path that no server takes for another one: nothing in it is written in digits that could stand
- * as it is or divides it, and no part of it leads elsewhere. */
+ * as it is, divides it or ends it, and no part of it leads elsewhere. */
 static bool is_plain(weir_span path)
 {
-    static const char *const hidden[] = {"2e", "2f", "5c", "25"};
+    static const char *const hidden[] = {"00", "23", "25", "2e", "2f", "3b", "3f", "5c"};
     size_t part_at = 0;
 
     for (size_t i = 0; i <= path.len; i++) {
         char c = i < path.len ? path.ptr[i] : '/';
         weir_span part = wr_span_cut(path, part_at, i);
-        if (c == '\\' || c == '#')
+        if (c == '\\' || c == '#' || c == ';')
             return false;
         for (size_t k = 0; c == '%' && k < WR_COUNT_OF(hidden); k++)
             if (path.len - i > 2 && wr_lower(path.ptr[i + 1]) == hidden[k][0] &&

@@ -37,6 +37,10 @@ static void what_is_known_passes(void **state)
         "/v1/models/..\\files",
         "/v1//models/x",
         "/v1/files#/models/x",
+        "/v1/files%3F/models/x",
+        "/v1/files%23/models/x",
+        "/v1/files%00/models/x",
+        "/v1/models/..;/files",
         "/v1/embeddings",
         "",
     };
