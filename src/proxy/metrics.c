@@ -225,7 +225,7 @@ static void write_mcp(struct wr_buf *out, const struct wr_metrics *m)
                   &m->mcp_misses[i]);
 }
 
-static int64_t count_open(const struct wr_metrics *m)
+int64_t wr_metrics_open(const struct wr_metrics *m)
 {
     int64_t count = 0;
     for (size_t i = 0; i < WR_METRICS_WORKERS_MAX; i++)
@@ -246,7 +246,7 @@ void wr_metrics_write(const struct wr_metrics *m, struct wr_buf *out)
     write_busts(out, m);
     write_mcp(out, m);
     write_head(out, "exchanges", "gauge", "requests that are open now");
-    wr_buf_printf(out, "weir_exchanges %lld\n", (long long)count_open(m));
+    wr_buf_printf(out, "weir_exchanges %lld\n", (long long)wr_metrics_open(m));
     write_head(out, "store_ok", "gauge", "1: originals can be kept; 0: nothing new is shortened");
     wr_buf_printf(out, "weir_store_ok %d\n",
                   wr_store_state_has_store(m) && !wr_store_state_trouble(m));

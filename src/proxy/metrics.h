@@ -102,5 +102,6 @@ struct wr_metrics *wr_metrics_new(void);
 void wr_metrics_count(struct wr_metrics *metrics, const struct wr_record *record);
 void wr_metrics_count_mcp(struct wr_metrics *metrics, const struct wr_mcp_answer *answer);
 void wr_metrics_write(const struct wr_metrics *metrics, struct wr_buf *out);
+int64_t wr_metrics_open(const struct wr_metrics *metrics); /* requests, of all workers */
 
 #endif

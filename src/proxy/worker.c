@@ -84,7 +84,7 @@ static void on_drain_tick(uv_timer_t *timer)
 /* One worker says what all of them wait for. */
 static void say_open(const struct worker *w)
 {
-    long long open = atomic_load(w->service.exchanges_open);
+    long long open = wr_metrics_open(w->service.metrics);
 
     if (open > 0 && !w->options->index)
         fprintf(stderr,

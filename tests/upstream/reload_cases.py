@@ -152,10 +152,47 @@ def ctrl_c_waits_for_what_is_open(folder, _upstream):
     os.close(terminal)
 
 
+def ctrl_c_counts_what_all_workers_have(folder, _upstream):
+    silent = socket.create_server(('127.0.0.1', 0))
+    config = os.path.join(folder, 'workers.yaml')
+    with open(config, 'w', encoding='utf-8') as file:
+        file.write('workers: 2\n')
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(PROGRAM, [PROGRAM, 'serve', '--listen', '127.0.0.1:0', '--config', config,
+                           '--store', os.path.join(folder, 'workers'), '--upstream',
+                           f'http://127.0.0.1:{silent.getsockname()[1]}/v1'])
+    port = int(re.search(rb'127.0.0.1:(\d+)', read_until(terminal, b'mode active')).group(1))
+    body = json.dumps({'model': 'm', 'messages': [{'role': 'user', 'content': 'hi'}]})
+
+    def workers():
+        with open(f'/proc/{pid}/task/{pid}/children', encoding='ascii') as file:
+            return [int(number) for number in file.read().split()]
+    ends = []
+    wait_for(lambda: len(workers()) == 2)
+    for worker in workers():  # which is stopped, so that the other takes it
+        os.kill(worker, signal.SIGSTOP)
+        ends.append(socket.create_connection(('127.0.0.1', port)))
+        ends[-1].sendall(f'POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n'
+                         f'Content-Length: {len(body)}\r\n\r\n{body}'.encode())
+        ends.append(silent.accept()[0])
+        os.kill(worker, signal.SIGCONT)
+    os.write(terminal, b'\x03')
+    shown = read_until(terminal, b'stop now')
+    ok('Ctrl-C says what is open in all workers', b'2 requests are open' in shown or shown)
+    os.write(terminal, b'\x03')
+    read_until(terminal, b'nothing that would come')
+    ok('and a second one ends it', os.waitpid(pid, 0)[1], 0)
+    for thing in [*ends, silent]:
+        thing.close()
+    os.close(terminal)
+
+
 def main():
     with Folder() as folder:
         upstream = Upstream(folder)
-        for case in (policies, a_worker_that_dies, ctrl_c_waits_for_what_is_open):
+        for case in (policies, a_worker_that_dies, ctrl_c_waits_for_what_is_open,
+                     ctrl_c_counts_what_all_workers_have):
             case(folder, upstream)
         upstream.stop()
     return CHECK.end()
