@@ -82,11 +82,39 @@ void wr_text_one_line_max(struct wr_buf *out, weir_span text, uint64_t chars_max
         wr_buf_text(out, " ...");
 }
 
+void wr_text_excerpt(struct wr_buf *out, weir_span text, size_t width)
+{
+    size_t columns = 0, at = 0;
+    bool after_space = true;
+
+    while (at < text.len && columns < width) {
+        uint32_t code = '?';
+        size_t bytes = wr_utf8_decode((weir_span){text.ptr + at, text.len - at}, false, &code);
+        bool is_space = code <= ' ' || code == 0x7F;
+        if (!(is_space && after_space)) {
+            char encoded[4];
+            wr_buf_append(out, (weir_span){encoded, wr_utf8_encode(is_space ? ' '
+                                                                   : bytes  ? code
+                                                                            : '?',
+                                                                   encoded)});
+            columns++;
+        }
+        after_space = is_space;
+        at += bytes ? bytes : 1;
+    }
+    if (at < text.len)
+        wr_buf_text(out, "…");
+}
+
 size_t wr_text_width(weir_span text)
 {
     size_t width = 0;
-    for (size_t i = 0; i < text.len; i++)
-        width += ((unsigned char)text.ptr[i] & 0xC0) != 0x80;
+    bool is_colour = false;
+    for (size_t i = 0; i < text.len; i++) {
+        is_colour |= text.ptr[i] == '\033';
+        width += !is_colour && ((unsigned char)text.ptr[i] & 0xC0) != 0x80;
+        is_colour &= text.ptr[i] != 'm';
+    }
     return width;
 }
 
@@ -119,7 +147,8 @@ static size_t label_end(weir_span line, size_t indent, size_t width)
 
     while (end < line.len && line.ptr[end] == ' ')
         end++;
-    return end < line.len && end <= width / 2 ? end : 0;
+    bool is_short = end < line.len && wr_text_width(wr_span_cut(line, 0, end)) <= width / 2;
+    return is_short ? end : 0;
 }
 
 static void fit_line(struct wr_buf *out, weir_span line, size_t width)
@@ -128,8 +157,9 @@ static void fit_line(struct wr_buf *out, weir_span line, size_t width)
 
     while (indent < line.len && line.ptr[indent] == ' ')
         indent++;
-    size_t label = label_end(line, indent, width), hang = label ? label : indent + 2;
-    if (wr_text_width(line) <= width || memchr(line.ptr, '\033', line.len) || hang >= width) {
+    size_t label = label_end(line, indent, width);
+    size_t hang = label ? wr_text_width(wr_span_cut(line, 0, label)) : indent + 2;
+    if (wr_text_width(line) <= width || hang >= width) {
         wr_buf_append(out, line);
         return;
     }

@@ -21,7 +21,10 @@ void wr_text_one_line(struct wr_buf *out, weir_span text);
 /* The same, cut to `chars_max` characters of the result, " ..." behind what is cut. */
 void wr_text_one_line_max(struct wr_buf *out, weir_span text, uint64_t chars_max);
 
-/* How many characters `text` has. */
+/* One line of at most `width` columns that shows how `text` begins; control bytes become spaces. */
+void wr_text_excerpt(struct wr_buf *out, weir_span text, size_t width);
+
+/* How many characters `text` has; a terminal's colours (ESC [ ... m) are none. */
 size_t wr_text_width(weir_span text);
 
 /* Appends the words of `text`, one space between two, on lines of at most `width` characters, but
@@ -30,7 +33,7 @@ size_t wr_text_width(weir_span text);
 void wr_text_wrap(struct wr_buf *out, weir_span text, size_t width, size_t indent);
 
 /* Appends `text`, with lines that are wider than `width` wrapped. They go on below their own text:
- * behind a label that two spaces end, else two columns further in. Lines with escapes stay. */
+ * behind a label that two spaces end, else two columns further in. */
 void wr_text_fit(struct wr_buf *out, weir_span text, size_t width);
 
 /* Appends every line of `text` with `prefix` before it and '\n' behind it. */

@@ -99,7 +99,10 @@ static void wide_lines_are_wrapped_behind_their_label(void **state)
                                                 "          five\n"},
         {"no label, words and more words\n", "no label, words\n  and more words\n"},
         {"  a label that is too  wide\n", "  a label that is\n    too wide\n"},
-        {"\033[1mcoloured lines are left alone\n", "\033[1mcoloured lines are left alone\n"},
+        {"\033[1mcolours\033[0m take no room\n", "\033[1mcolours\033[0m take no room\n"},
+        {"\033[1mcolours\033[0m are wrapped too\n", "\033[1mcolours\033[0m are\n  wrapped too\n"},
+        {"  \033[1mkey\033[0m   one two three four\n",
+         "  \033[1mkey\033[0m   one two\n        three four\n"},
         {"averyveryverylongwordthatcannotbecut\n", "averyveryverylongwordthatcannotbecut\n"},
     };
     struct wr_buf out;

@@ -83,14 +83,14 @@ extern int wr_cli_screen;
 /* How wide a line on stdout may be: COLUMNS, else the terminal's, else 80. */
 uint32_t wr_cli_columns(void);
 
+/* The same, but where nobody says (a pipe, no COLUMNS) as wide as can be: nothing is cut there. */
+uint32_t wr_cli_columns_told(void);
+
 /* wr_cli_end() for what a person reads: lines that are too wide are wrapped. Where nobody says how
  * wide (a pipe, no COLUMNS) they stay, so that a script finds them whole. */
 int wr_cli_end_fitted(struct wr_buf *out, int code);
 
 /* A path says most at its end: whole names from there on, as many as fit, or all of it. */
 weir_span wr_cli_end_of_path(weir_span path, size_t bytes_max);
-
-/* One line of at most `width` columns that shows how `text` begins; control bytes become spaces. */
-void wr_cli_excerpt(struct wr_buf *out, weir_span text, size_t width);
 
 #endif

@@ -18,6 +18,7 @@
 
 #include "base/limits.h"
 #include "base/span.h"
+#include "base/text.h"
 #include "cli/compare_run.h"
 #include "cli/compare_suite.h"
 #include "cli/open.h"
@@ -247,7 +248,7 @@ static void name_agent(struct comparison *c, struct wr_buf *name)
 {
     for (char **word = c->argv; *word; word++) {
         wr_buf_text(name, word == c->argv ? "" : " ");
-        wr_cli_excerpt(name, wr_span_of(*word), 60);
+        wr_text_excerpt(name, wr_span_of(*word), 60);
     }
     wr_buf_text(name, c->argv[0] ? "" : "weir agent");
     wr_buf_byte(name, '\0');

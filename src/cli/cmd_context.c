@@ -109,12 +109,12 @@ static void put_head(struct page *p)
 {
     const struct wr_context *c = p->c;
 
-    wr_cli_excerpt(&p->out, c->session.session, 80);
+    wr_text_excerpt(&p->out, c->session.session, 80);
     wr_buf_text(&p->out, "\n");
-    wr_cli_excerpt(&p->out, c->session.agent.len ? c->session.agent : WR_LIT("agent not known"),
-                   40);
+    wr_text_excerpt(&p->out, c->session.agent.len ? c->session.agent : WR_LIT("agent not known"),
+                    40);
     wr_buf_text(&p->out, ", ");
-    wr_cli_excerpt(&p->out, c->model, 64);
+    wr_text_excerpt(&p->out, c->model, 64);
     wr_buf_printf(&p->out, ", %s requests, the latest ", WR_GROUPED(c->tally.requests_count));
     wr_cli_put_ago(&p->out, c->time_ms);
     wr_buf_text(&p->out, " ago\n");
@@ -193,7 +193,7 @@ static void put_policy(struct page *p)
     const struct wr_context *c = p->c;
 
     wr_buf_text(&p->out, "\npolicy ");
-    wr_cli_excerpt(&p->out, c->policy.len ? c->policy : WR_LIT("not known"), 64);
+    wr_text_excerpt(&p->out, c->policy.len ? c->policy : WR_LIT("not known"), 64);
     if (!c->is_policy_known)
         wr_buf_text(&p->out, " is none of the presets: `weir policies` shows its stages\n");
     else if (!c->thresholds_count)

@@ -104,7 +104,7 @@ static void print_lines(struct diff *d, const char *colour, char sign, weir_span
             return;
         }
         wr_buf_printf(&d->out, "%s        %c ", d->colours ? colour : "", sign);
-        wr_cli_excerpt(&d->out, line, d->full ? SIZE_MAX : 100);
+        wr_text_excerpt(&d->out, line, d->full ? SIZE_MAX : 100);
         wr_buf_text(&d->out, d->colours ? "\033[0m\n" : "\n");
     }
 }
@@ -158,7 +158,7 @@ static void print_change(struct diff *d, uint32_t i, uint32_t j, enum change cha
                   weir_kind_name(s.kind));
     if (s.tool.len) {
         wr_buf_byte(&d->out, ' ');
-        wr_cli_excerpt(&d->out, s.tool, 40);
+        wr_text_excerpt(&d->out, s.tool, 40);
     }
     wr_buf_printf(&d->out, ", turn %u: %s → %s bytes\n", s.turn, WR_GROUPED(before),
                   WR_GROUPED(after));

@@ -59,7 +59,7 @@ static void print_what(struct wr_buf *out, struct wr_inspection *in, const struc
     weir_span text = {"", 0};
 
     if (s->tool.len) {
-        wr_cli_excerpt(out, s->tool, 24);
+        wr_text_excerpt(out, s->tool, 24);
         wr_buf_byte(out, ' ');
     }
     if (s->kind == WEIR_KIND_TOOL_RESULT && h->has_exit_code)
@@ -67,17 +67,17 @@ static void print_what(struct wr_buf *out, struct wr_inspection *in, const struc
     if (!strcmp(s->stale, "yes"))
         wr_buf_text(out, "stale ");
     if (h->path.len) {
-        wr_cli_excerpt(out, h->path, 48);
+        wr_text_excerpt(out, h->path, 48);
         if (h->start_line > 1 || h->end_line > 0)
             print_lines(out, h);
         return;
     }
     if (h->command.len || h->query.len) {
-        wr_cli_excerpt(out, h->command.len ? h->command : h->query, 48);
+        wr_text_excerpt(out, h->command.len ? h->command : h->query, 48);
         return;
     }
     if (!weir_request_text(in->request, s->index, &text))
-        wr_cli_excerpt(out, text, 48);
+        wr_text_excerpt(out, text, 48);
 }
 
 static void print_row(struct wr_buf *out, struct wr_inspection *in, const struct weir_segment *s,

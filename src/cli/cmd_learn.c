@@ -59,7 +59,7 @@ static void put_line(struct wr_buf *out, const struct wr_bucket *bucket)
         tighter = "-";
     wr_buf_printf(out, "%7s  %5s  %-10s  ", WR_GROUPED(bucket->samples_count),
                   WR_GROUPED(bucket->bad_count), tighter);
-    wr_cli_excerpt(out, bucket->name, WR_QUALITY_BUCKET_BYTES_MAX);
+    wr_text_excerpt(out, bucket->name, WR_QUALITY_BUCKET_BYTES_MAX);
     wr_buf_byte(out, '\n');
 }
 

@@ -4,7 +4,7 @@
  * which would mean free. Prices are in USD for a million tokens, as providers publish them.
  */
 #include "cli/open.h"
-#include "cli/table.h"
+#include "base/table.h"
 
 #include <string.h>
 

@@ -104,7 +104,7 @@ static void put_piece(struct printer *p, wr_json_id piece)
                   (unsigned long long)count_of(p->doc, piece, "segment"),
                   WR_GROUPED(count_of(p->doc, piece, "tokens")),
                   WR_GROUPED(count_of(p->doc, piece, "tokens_left")), (int)form.len, form.ptr);
-    wr_cli_excerpt(p->out, wr_buf_view(&what), 60);
+    wr_text_excerpt(p->out, wr_buf_view(&what), 60);
     wr_buf_printf(p->out, "  %.*s", (int)handle.len, handle.ptr);
     put_money_of_piece(p, piece);
     if (wr_json_is(p->doc, wr_json_find(p->doc, piece, "pinned"), WR_JSON_TRUE))
@@ -132,7 +132,7 @@ static void put_holds(struct printer *p, wr_json_id piece)
         wr_buf_printf(p->out, "    #%-5llu %6s in it         ",
                       (unsigned long long)count_of(p->doc, i, "segment"),
                       WR_GROUPED(count_of(p->doc, i, "tokens")));
-        wr_cli_excerpt(p->out, wr_buf_view(&what), 60);
+        wr_text_excerpt(p->out, wr_buf_view(&what), 60);
         wr_buf_byte(p->out, '\n');
     }
     wr_buf_release(&what);
@@ -249,7 +249,7 @@ static void put_head(struct printer *p)
     weir_span policy = text_of(p->doc, p->arena, 0, "policy");
     uint64_t heard = wr_steering_heard(s);
 
-    wr_cli_excerpt(p->out, s->session, 80);
+    wr_text_excerpt(p->out, s->session, 80);
     wr_buf_printf(p->out, ": %.*s under %.*s, as of its last request, ", (int)model.len, model.ptr,
                   (int)policy.len, policy.ptr);
     wr_cli_put_ago(p->out, number_of(p->doc, 0, "time_ms"));

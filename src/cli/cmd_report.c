@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "cli/open.h"
 #include "compare/holdout.h"
-#include "cli/table.h"
+#include "base/table.h"
 #include "ledger/report.h"
 
 struct report_options {

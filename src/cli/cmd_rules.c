@@ -13,6 +13,7 @@
 
 #include "base/limits.h"
 #include "base/span.h"
+#include "base/text.h"
 #include "base/vec.h"
 #include "engine/order_log.h"
 #include "proxy/config.h"
@@ -159,7 +160,7 @@ static int print_proposals(const struct listing *l)
         if (p->sessions_count < PINNED_OFTEN)
             continue;
         wr_buf_printf(&out, "%-5s ", wr_pin_name(p->pin.pin));
-        wr_cli_excerpt(&out, p->pin.name, 80);
+        wr_text_excerpt(&out, p->pin.name, 80);
         wr_buf_printf(&out, "  pinned in %llu sessions\n", (unsigned long long)p->sessions_count);
     }
     wr_buf_text(&out, out.len ? "`weir rules --accept NAME --config weir.yaml` makes one a rule\n"

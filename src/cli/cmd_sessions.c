@@ -1,6 +1,6 @@
 /* `weir sessions`: the conversations that went through the proxy, and what each was worth. */
 #include "cli/open.h"
-#include "cli/table.h"
+#include "base/table.h"
 
 #include "base/limits.h"
 #include "base/span.h"

@@ -52,7 +52,7 @@ static void put_price(struct wr_buf *out, const struct wr_steer_price *p)
 static void put_name(struct wr_buf *out, const struct wr_steering *s)
 {
     if (s->session.len)
-        wr_cli_excerpt(out, s->session, 80);
+        wr_text_excerpt(out, s->session, 80);
     else
         wr_buf_text(out, "all sessions");
 }
@@ -66,7 +66,7 @@ static void put_pins(struct wr_buf *out, const struct wr_steering *s)
         if (!wr_order_read(line, &pin))
             continue;
         wr_buf_printf(out, "  %-7s", wr_pin_name(pin.pin));
-        wr_cli_excerpt(out, pin.name, 100);
+        wr_text_excerpt(out, pin.name, 100);
         wr_buf_byte(out, '\n');
     }
     if (!s->pins.len)

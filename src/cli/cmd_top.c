@@ -14,7 +14,7 @@
 #include "base/span.h"
 #include "base/text.h"
 #include "cli/open.h"
-#include "cli/table.h"
+#include "base/table.h"
 #include "traffic/index.h"
 
 struct top_options {

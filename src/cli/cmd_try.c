@@ -199,7 +199,7 @@ static void put_lines(struct wr_buf *out, weir_span text)
             continue;
         }
         wr_buf_text(out, "      | ");
-        wr_cli_excerpt(out, line, 88);
+        wr_text_excerpt(out, line, 88);
         wr_buf_byte(out, '\n');
     }
     if (left)
@@ -245,11 +245,11 @@ static void put_name(struct trial *t, struct weir_request *came, const struct we
     wr_buf_printf(&t->out, "a %s", weir_kind_name(s->kind));
     if (s->tool.len) {
         wr_buf_text(&t->out, " of ");
-        wr_cli_excerpt(&t->out, s->tool, 40);
+        wr_text_excerpt(&t->out, s->tool, 40);
     }
     if (s->pair != WEIR_NONE && !weir_request_text(came, s->pair, &arguments)) {
         wr_buf_byte(&t->out, ' ');
-        wr_cli_excerpt(&t->out, arguments, 60);
+        wr_text_excerpt(&t->out, arguments, 60);
     }
 }
 

@@ -334,9 +334,9 @@ static void put_name(const struct wr_steering *s, wr_json_id piece, struct wr_bu
               end = wr_cli_end_of_path(path, PATH_BYTES_MAX),
               name = text_of_piece(s, piece, "name");
 
-    wr_cli_excerpt(text, tool, PATH_BYTES_MAX);
+    wr_text_excerpt(text, tool, PATH_BYTES_MAX);
     wr_buf_text(text, end.len < path.len ? " …" : path.len || name.len ? " " : "");
-    wr_cli_excerpt(text, path.len ? end : name, 60);
+    wr_text_excerpt(text, path.len ? end : name, 60);
 }
 
 /* How long nobody wanted it, and what it would cost if somebody did. */
@@ -556,15 +556,15 @@ static weir_status on_row(void *user, const struct wr_ledger_row *row)
     wr_buf_text(b->out, "blind edit, ");
     wr_cli_put_ago(b->out, row->time_ms);
     wr_buf_text(b->out, " ago, ");
-    wr_cli_excerpt(b->out, place, WR_BLIND_PLACE_BYTES);
+    wr_text_excerpt(b->out, place, WR_BLIND_PLACE_BYTES);
     if (path.len) {
         wr_buf_text(b->out, ", ");
-        wr_cli_excerpt(b->out, path, 80);
+        wr_text_excerpt(b->out, path, 80);
     }
     wr_buf_byte(b->out, '\n');
     if (handle.len) {
         wr_buf_text(b->out, "  keep it from now on: weir pin ");
-        wr_cli_excerpt(b->out, b->steering->session, 80);
+        wr_text_excerpt(b->out, b->steering->session, 80);
         wr_buf_printf(b->out, " %.*s\n", (int)handle.len, handle.ptr);
     }
     b->count++;

@@ -17,7 +17,6 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
-#include "base/utf8.h"
 #include "json/json.h"
 
 enum { READ_BYTES = 256 * 1024, COLUMNS_UNKNOWN = 80, COLUMNS_MIN = 40, COLUMNS_MAX = 400 };
@@ -201,6 +200,11 @@ uint32_t wr_cli_columns(void)
                                    : (uint32_t)columns;
 }
 
+uint32_t wr_cli_columns_told(void)
+{
+    return columns_told() ? wr_cli_columns() : UINT32_MAX;
+}
+
 int wr_cli_end_fitted(struct wr_buf *out, int code)
 {
     struct wr_buf fitted;
@@ -219,28 +223,4 @@ weir_span wr_cli_end_of_path(weir_span path, size_t bytes_max)
     while (at && at < path.len && path.ptr[at] != '/')
         at++;
     return at < path.len ? wr_span_from(path, at) : path;
-}
-
-void wr_cli_excerpt(struct wr_buf *out, weir_span text, size_t width)
-{
-    size_t columns = 0, at = 0;
-    bool after_space = true;
-
-    while (at < text.len && columns < width) {
-        uint32_t code = '?';
-        size_t bytes = wr_utf8_decode((weir_span){text.ptr + at, text.len - at}, false, &code);
-        bool is_space = code <= ' ' || code == 0x7F;
-        if (!(is_space && after_space)) {
-            char encoded[4];
-            wr_buf_append(out, (weir_span){encoded, wr_utf8_encode(is_space ? ' '
-                                                                   : bytes  ? code
-                                                                            : '?',
-                                                                   encoded)});
-            columns++;
-        }
-        after_space = is_space;
-        at += bytes ? bytes : 1;
-    }
-    if (at < text.len)
-        wr_buf_text(out, "…");
 }

@@ -1,4 +1,4 @@
-#include "cli/table.h"
+#include "base/table.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -95,6 +95,33 @@ static void a_text_wraps_below_itself(void **state)
     wr_buf_release(&out);
 }
 
+static void rows_have_headings_and_colours(void **state)
+{
+    struct wr_table table;
+    struct wr_arena arena;
+    struct wr_buf out;
+    (void)state;
+
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
+    wr_table_init(&table, columns, 2, &arena);
+    wr_table_heading(&table, WR_LIT("no column is as wide as this"));
+    table.colour = "\033[2m";
+    wr_table_cell(&table, WR_LIT("a"));
+    wr_table_cell(&table, WR_LIT("7"));
+    table.colour = NULL;
+    wr_table_cell(&table, WR_LIT("b"));
+    wr_table_cell(&table, WR_LIT("123"));
+    wr_table_print(&table, 20, &out);
+    wr_buf_byte(&out, '\0');
+    assert_string_equal(out.bytes, "name  count\n"
+                                   "no column is as wi..\n"
+                                   "\033[2ma         7\033[0m\n"
+                                   "b       123\n");
+    wr_buf_release(&out);
+    wr_arena_release(&arena);
+}
+
 static void cells_cannot_move_the_cursor(void **state)
 {
     static const struct wr_table_column of[] = {{"name", .rank = 0}};
@@ -127,6 +154,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_gives_up_columns_then_cuts_cells),
         cmocka_unit_test(a_text_wraps_below_itself),
+        cmocka_unit_test(rows_have_headings_and_colours),
         cmocka_unit_test(cells_cannot_move_the_cursor),
         cmocka_unit_test(no_row_is_wider_than_it_may_be),
     };

@@ -3,7 +3,7 @@
  * A width is a count of characters. Between two columns are two spaces. Cells that are cut end with
  * "..": three points would take a third of a column of ten.
  */
-#include "cli/table.h"
+#include "base/table.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,7 +12,6 @@
 #include "base/span.h"
 #include "base/text.h"
 #include "base/vec.h"
-#include "cli/cmd.h"
 
 #define GAP 2
 #define CUT ".."
@@ -37,15 +36,29 @@ void wr_table_cell(struct wr_table *table, weir_span text)
     struct wr_buf clean;
 
     wr_buf_init(&clean, CELL_BYTES_MAX);
-    wr_cli_excerpt(&clean, text.len ? text : WR_LIT("-"), CELL_BYTES_MAX / 4);
+    wr_text_excerpt(&clean, text.len ? text : WR_LIT("-"), CELL_BYTES_MAX / 4);
+    bool begins_row = table->cells_count % table->columns_count == 0;
     weir_span copy = wr_arena_copy(table->arena, wr_buf_view(&clean));
     if (wr_buf_status(&clean) || !copy.ptr ||
         !WR_ARENA_ROOM(table->arena, table->cells, table->cells_count, table->cells_cap,
-                       CELLS_CAP_FIRST))
+                       CELLS_CAP_FIRST) ||
+        (begins_row && !WR_ARENA_ROOM(table->arena, table->rows, table->rows_count, table->rows_cap,
+                                      CELLS_CAP_FIRST)))
         table->status = WEIR_NOMEM;
     else
         table->cells[table->cells_count++] = copy;
+    if (!table->status && begins_row)
+        table->rows[table->rows_count++] = (struct wr_table_row){.colour = table->colour};
     wr_buf_release(&clean);
+}
+
+void wr_table_heading(struct wr_table *table, weir_span text)
+{
+    wr_table_cell(table, text);
+    for (uint32_t i = 1; i < table->columns_count; i++)
+        wr_table_cell(table, WR_LIT(" "));
+    if (!table->status)
+        table->rows[table->rows_count - 1].is_heading = true;
 }
 
 void wr_table_format(struct wr_table *table, const char *format, ...)
@@ -68,6 +81,8 @@ static void measure(struct layout *l)
     for (uint32_t i = 0; i < t->columns_count; i++)
         l->widths[i] = strlen(t->columns[i].title);
     for (size_t i = 0; i < t->cells_count; i++) {
+        if (t->rows[i / t->columns_count].is_heading)
+            continue;
         size_t width = wr_text_width(t->cells[i]), *widest = &l->widths[i % t->columns_count];
         *widest = width > *widest ? width : *widest;
     }
@@ -168,7 +183,22 @@ static void put_row(const struct layout *l, const weir_span *cells, struct wr_bu
         column += l->widths[i] + GAP;
         behind = GAP + (c->is_right ? 0 : pad);
     }
-    wr_buf_byte(out, '\n');
+}
+
+static void put_rows(const struct layout *l, struct wr_buf *out)
+{
+    const struct wr_table *t = l->table;
+
+    for (size_t i = 0; i < t->cells_count / t->columns_count; i++) {
+        const struct wr_table_row *row = &t->rows[i];
+        const weir_span *cells = &t->cells[i * t->columns_count];
+        wr_buf_text(out, row->colour ? row->colour : "");
+        if (row->is_heading)
+            put_cut(out, cells[0], l->columns_max);
+        else
+            put_row(l, cells, out);
+        wr_buf_text(out, row->colour ? "\033[0m\n" : "\n");
+    }
 }
 
 static void put_gone(const struct layout *l, struct wr_buf *out)
@@ -204,7 +234,7 @@ void wr_table_print(const struct wr_table *table, uint32_t columns_max, struct w
     for (uint32_t i = 0; i < table->columns_count; i++)
         titles[i] = wr_span_of(table->columns[i].title);
     put_row(&l, titles, out);
-    for (size_t i = 0; i + table->columns_count <= table->cells_count; i += table->columns_count)
-        put_row(&l, &table->cells[i], out);
+    wr_buf_byte(out, '\n');
+    put_rows(&l, out);
     put_gone(&l, out);
 }
