@@ -242,6 +242,12 @@ refuses "an upstream with a slip" "did you mean openai" \
 refuses "an agent with a slip" "did you mean claude" "$WEIR" install cluade
 refuses "an action with a slip" "did you mean verify" "$WEIR" store verfy
 
+# ---- a pipe that nobody says a width of gets lines whole ----
+env -u COLUMNS "$WEIR" inspect examples/session.json >"$dir/whole"
+ok "every column, in a pipe" "$(awk '$1 == "#"' "$dir/whole" | tr -s ' ')" \
+    " # turn loop role kind class tokens what"
+ok "texts longer than a terminal's line" "$(grep -c '.\{100\}' "$dir/whole" | sed 's/[1-9].*/1/')" 1
+
 # ---- ASCII where the locale is ----
 "$WEIR" project --policy auto --store "$dir/plain" --report "$dir/r.json" \
     <examples/session.json >"$dir/sent.json"

@@ -31,6 +31,10 @@ static const char *const change_names[] = {"same", "edited", "dropped", "inserte
 /* How far ahead a segment is sought before it is taken for gone, and lines shown of one change. */
 enum { LOOK_AHEAD_COUNT = 4096, LINES_SHOWN = 8 };
 
+/* What stands before a line of a text, and its end where it is cut; and what is shown of one where
+ * nobody says how wide it may be. */
+enum { SIGN_COLUMNS = 10, CUT_COLUMNS = 1, TEXT_COLUMNS = 100 };
+
 struct side {
     struct wr_buf body;
     struct weir_request *request;
@@ -95,8 +99,11 @@ static enum change judge_pair(const struct diff *d, uint32_t i, uint32_t j)
 
 static void print_lines(struct diff *d, const char *colour, char sign, weir_span text)
 {
+    uint32_t width = wr_cli_columns_told();
+    size_t shown = 0, most = d->full               ? SIZE_MAX
+                             : width == UINT32_MAX ? TEXT_COLUMNS
+                                                   : width - SIGN_COLUMNS - CUT_COLUMNS;
     weir_span line;
-    size_t shown = 0;
     while (wr_span_line(&text, &line)) {
         if (!d->full && shown++ == LINES_SHOWN) {
             wr_buf_printf(&d->out, "        %c … %zu bytes more (--full shows them)\n", sign,
@@ -104,7 +111,7 @@ static void print_lines(struct diff *d, const char *colour, char sign, weir_span
             return;
         }
         wr_buf_printf(&d->out, "%s        %c ", d->colours ? colour : "", sign);
-        wr_text_excerpt(&d->out, line, d->full ? SIZE_MAX : 100);
+        wr_text_excerpt(&d->out, line, most);
         wr_buf_text(&d->out, d->colours ? "\033[0m\n" : "\n");
     }
 }
@@ -262,7 +269,7 @@ static int run_diff(void *values, const struct wr_words *files)
     if (open_side(&d.before, files->items[0], o->dialect) &&
         open_side(&d.after, files->items[1], o->dialect)) {
         write_diff(&d);
-        code = wr_cli_end(&d.out, WR_EXIT_OK);
+        code = o->as_json ? wr_cli_end(&d.out, WR_EXIT_OK) : wr_cli_end_fitted(&d.out, WR_EXIT_OK);
     }
     close_side(&d.before);
     close_side(&d.after);

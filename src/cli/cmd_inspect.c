@@ -6,6 +6,7 @@
 
 #include "base/limits.h"
 #include "base/span.h"
+#include "base/table.h"
 #include "base/text.h"
 #include "cli/open.h"
 #include "engine/request.h"
@@ -25,11 +26,30 @@ static const struct wr_option options[] = {
     WR_ROW_DIALECT(dialect),
 };
 
-enum { BAR_COLUMNS = 24 };
+/* A line of sums without its bar, the room that its name has in it and has at least, and what is
+ * shown of a text where nobody says how wide a line may be. */
+enum {
+    BAR_COLUMNS = 24,
+    SHARE_COLUMNS = 68,
+    NAME_COLUMNS = 22,
+    NAME_COLUMNS_MIN = 14,
+    TEXT_COLUMNS = 48
+};
+
+static const struct wr_table_column columns[] = {
+    {"#", .is_right = true},
+    {"turn", .is_right = true, .rank = 3},
+    {"loop", .is_right = true, .rank = 4},
+    {"role", .rank = 2},
+    {"kind", .rank = 0},
+    {"class", .rank = 1, .cut_min = 16},
+    {"tokens", .is_right = true},
+    {"what", .cut_min = 24},
+};
 
 /* ---- the table ---- */
 
-static const char *colour_of(weir_class class_, bool colours)
+static const char *colour_of(weir_class class_)
 {
     static const char *const by_class[WR_CLASSES_COUNT] = {
         [WEIR_CLASS_PROTOCOL_EXACT] = "\033[2m",
@@ -40,7 +60,7 @@ static const char *colour_of(weir_class class_, bool colours)
         [WEIR_CLASS_CONDENSABLE] = "\033[32m",
         [WEIR_CLASS_DROPPABLE_DUPLICATE] = "\033[33m",
     };
-    return colours ? by_class[class_] : "";
+    return by_class[class_];
 }
 
 /* ":10-40", ":10-" to the end, ":-20" for the last twenty. */
@@ -56,6 +76,7 @@ static void print_lines(struct wr_buf *out, const struct weir_handles *h)
 static void print_what(struct wr_buf *out, struct wr_inspection *in, const struct weir_segment *s)
 {
     const struct weir_handles *h = &s->handles;
+    size_t most = wr_cli_columns_told() == UINT32_MAX ? TEXT_COLUMNS : wr_cli_columns();
     weir_span text = {"", 0};
 
     if (s->tool.len) {
@@ -67,40 +88,79 @@ static void print_what(struct wr_buf *out, struct wr_inspection *in, const struc
     if (!strcmp(s->stale, "yes"))
         wr_buf_text(out, "stale ");
     if (h->path.len) {
-        wr_text_excerpt(out, h->path, 48);
+        wr_text_excerpt(out, h->path, most);
         if (h->start_line > 1 || h->end_line > 0)
             print_lines(out, h);
         return;
     }
     if (h->command.len || h->query.len) {
-        wr_text_excerpt(out, h->command.len ? h->command : h->query, 48);
+        wr_text_excerpt(out, h->command.len ? h->command : h->query, most);
         return;
     }
     if (!weir_request_text(in->request, s->index, &text))
-        wr_text_excerpt(out, text, 48);
+        wr_text_excerpt(out, text, most);
 }
 
-static void print_row(struct wr_buf *out, struct wr_inspection *in, const struct weir_segment *s,
-                      bool colours)
+static void print_row(struct wr_table *table, struct wr_inspection *in,
+                      const struct weir_segment *s, bool colours)
 {
-    char loop[16] = "-";
+    struct wr_buf what;
+
+    table->colour = colours ? colour_of(s->class_) : NULL;
+    wr_table_format(table, "%u", s->index);
+    wr_table_format(table, "%u", s->turn);
     if (s->loop != WEIR_NONE)
-        (void)snprintf(loop, sizeof(loop), "%u", s->loop);
-    wr_buf_printf(out, "%s%5u %5u %4s  %-9s %-11s %-22s %9s  ", colour_of(s->class_, colours),
-                  s->index, s->turn, loop, weir_role_name(s->role), weir_kind_name(s->kind),
-                  weir_class_name(s->class_), WR_GROUPED(in->measured.segment_tokens[s->index]));
-    print_what(out, in, s);
-    wr_buf_text(out, colours ? "\033[0m\n" : "\n");
+        wr_table_format(table, "%u", s->loop);
+    else
+        wr_table_cell(table, WR_LIT("-"));
+    wr_table_cell(table, wr_span_of(weir_role_name(s->role)));
+    wr_table_cell(table, wr_span_of(weir_kind_name(s->kind)));
+    wr_table_cell(table, wr_span_of(weir_class_name(s->class_)));
+    wr_table_format(table, "%s", WR_GROUPED(in->measured.segment_tokens[s->index]));
+    wr_buf_init(&what, WR_OUTPUT_BYTES_MAX);
+    print_what(&what, in, s);
+    wr_table_cell(table, wr_buf_view(&what));
+    wr_buf_release(&what);
 }
 
+static void print_segments(struct wr_buf *out, struct wr_inspection *in)
+{
+    struct wr_table table;
+    struct wr_arena arena;
+
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    wr_table_init(&table, columns, WR_COUNT_OF(columns), &arena);
+    for (uint32_t i = 0; i < weir_request_segments(in->request); i++) {
+        struct weir_segment s;
+        if (!weir_request_segment(in->request, i, &s))
+            print_row(&table, in, &s, wr_cli_colours());
+    }
+    wr_table_print(&table, wr_cli_columns_told(), out);
+    wr_arena_release(&arena);
+}
+
+/* The bar takes the room that the figures leave, and the name gives way to them. */
 static void print_share(struct wr_buf *out, const char *name, const struct wr_tally *tally,
                         uint64_t tokens_all)
 {
-    uint64_t share = tokens_all ? tally->tokens * BAR_COLUMNS / tokens_all : 0;
-    wr_buf_printf(out, "  %-22s %9s tokens %5.1f %%  %6s segments  ", name,
-                  WR_GROUPED(tally->tokens),
+    uint32_t width = wr_cli_columns_told();
+    uint64_t bar = width < SHARE_COLUMNS                 ? 0
+                   : width < SHARE_COLUMNS + BAR_COLUMNS ? width - SHARE_COLUMNS
+                                                         : BAR_COLUMNS,
+             share = tokens_all ? tally->tokens * bar / tokens_all : 0;
+    weir_span shown = wr_span_of(name);
+    bool is_cut = width < SHARE_COLUMNS && shown.len > NAME_COLUMNS_MIN + 2;
+
+    if (is_cut)
+        shown.len = NAME_COLUMNS_MIN;
+    wr_buf_printf(out, "  %.*s%s%*s %9s tokens %5.1f %%  %6s segments", (int)shown.len, shown.ptr,
+                  is_cut ? ".." : "",
+                  (width < SHARE_COLUMNS ? NAME_COLUMNS_MIN + 2 : NAME_COLUMNS) - (int)shown.len -
+                      (is_cut ? 2 : 0),
+                  "", WR_GROUPED(tally->tokens),
                   tokens_all ? 100.0 * (double)tally->tokens / (double)tokens_all : 0.0,
                   WR_GROUPED(tally->segments));
+    wr_buf_text(out, width < SHARE_COLUMNS ? "" : "  ");
     for (uint64_t i = 0; i < share; i++)
         wr_buf_text(out, "█");
     wr_buf_byte(out, '\n');
@@ -108,7 +168,6 @@ static void print_share(struct wr_buf *out, const char *name, const struct wr_ta
 
 static void print_table(struct wr_buf *out, struct wr_inspection *in)
 {
-    bool colours = wr_cli_colours();
     weir_span model = weir_request_model(in->request);
 
     wr_buf_printf(
@@ -118,13 +177,7 @@ static void print_table(struct wr_buf *out, struct wr_inspection *in)
         model.len ? (int)model.len : 1, model.len ? model.ptr : "?",
         weir_request_turns(in->request), weir_request_loops(in->request),
         weir_request_segments(in->request), WR_GROUPED(in->body_bytes));
-    wr_buf_printf(out, "%5s %5s %4s  %-9s %-11s %-22s %9s  %s\n", "#", "turn", "loop", "role",
-                  "kind", "class", "tokens", "what");
-    for (uint32_t i = 0; i < weir_request_segments(in->request); i++) {
-        struct weir_segment s;
-        if (!weir_request_segment(in->request, i, &s))
-            print_row(out, in, &s, colours);
-    }
+    print_segments(out, in);
     wr_buf_printf(out, "\nby kind (%s tokens, %s, confidence %s)\n", WR_GROUPED(in->all.tokens),
                   in->method, in->confidence);
     for (int k = 0; k < WR_KINDS_COUNT; k++)
@@ -152,10 +205,10 @@ static int show_request(struct weir_request *request, size_t body_bytes, struct 
         wr_inspection_write(&w, &in);
         wr_json_write_object_end(&w);
         wr_json_write_newline(&w);
-    } else {
-        print_table(&out, &in);
+        return wr_cli_end(&out, WR_EXIT_OK);
     }
-    return wr_cli_end(&out, WR_EXIT_OK);
+    print_table(&out, &in);
+    return wr_cli_end_fitted(&out, WR_EXIT_OK);
 }
 
 static int run_inspect(void *values, const struct wr_words *files)

@@ -9,6 +9,8 @@
 
 #include "base/limits.h"
 #include "base/span.h"
+#include "base/table.h"
+#include "base/text.h"
 #include "cli/log_files.h"
 #include "cli/open.h"
 #include "lab/import_walk.h"
@@ -47,6 +49,8 @@ struct printer {
     struct wr_log_files *files;
     struct wr_json_writer *json; /* NULL: a table */
     struct wr_buf *out;
+    struct wr_arena arena; /* the table's */
+    struct wr_table table;
     uint32_t sessions_count;
 };
 
@@ -87,18 +91,32 @@ static void print_json(struct printer *p, const char *path, const struct wr_sess
     wr_json_write_object_end(w);
 }
 
+static const struct wr_table_column columns[] = {
+    {"session", .cut_min = 12},
+    {"requests", .is_right = true, .rank = 2},
+    {"tokens before", .is_right = true},
+    {"tokens after", .is_right = true},
+    {"steps", .is_right = true, .rank = 1},
+    {"supported", .is_right = true, .rank = 4},
+    {"recallable", .is_right = true, .rank = 3},
+    {"lost", .is_right = true},
+};
+
 static void print_rows(struct printer *p, const char *path, const struct wr_simulated *s)
 {
-    wr_buf_printf(p->out, "%s\n", path);
+    weir_span end = wr_cli_end_of_path(wr_span_of(path), wr_cli_columns_told());
+
+    wr_table_heading(&p->table, end);
     for (size_t i = 0; i < p->options->policies.count; i++) {
         const struct wr_lane_result *r = &s->lanes[i + 1];
         const uint64_t *e = r->evidence.all;
-        wr_buf_printf(
-            p->out, "  %-14s %8llu %14llu %14llu %6llu %10llu %10llu %6llu\n",
-            p->options->policies.items[i], (unsigned long long)r->requests,
-            (unsigned long long)s->lanes[0].prompt_tokens, (unsigned long long)r->prompt_tokens,
-            (unsigned long long)r->steps, (unsigned long long)e[WR_EVIDENCE_SUPPORTED],
-            (unsigned long long)e[WR_EVIDENCE_RECALLABLE], (unsigned long long)e[WR_EVIDENCE_LOST]);
+        const uint64_t numbers[] = {
+            r->requests,        s->lanes[0].prompt_tokens, r->prompt_tokens,
+            r->steps,           e[WR_EVIDENCE_SUPPORTED],  e[WR_EVIDENCE_RECALLABLE],
+            e[WR_EVIDENCE_LOST]};
+        wr_table_cell(&p->table, wr_span_of(p->options->policies.items[i]));
+        for (size_t k = 0; k < WR_COUNT_OF(numbers); k++)
+            wr_table_format(&p->table, "%llu", (unsigned long long)numbers[k]);
     }
 }
 
@@ -151,9 +169,6 @@ static weir_status replay_files(struct printer *p, struct wr_simulator *simulato
         wr_json_write_object(p->json);
         wr_json_write_key(p->json, "sessions");
         wr_json_write_array(p->json);
-    } else {
-        wr_buf_printf(p->out, "%-16s %8s %14s %14s %6s %10s %10s %6s\n", "session", "requests",
-                      "tokens before", "tokens after", "steps", "supported", "recallable", "lost");
     }
     for (size_t i = 0; i < p->files->count && !status; i++)
         status = replay_file(p, simulator, p->files->items[i]);
@@ -163,6 +178,8 @@ static weir_status replay_files(struct printer *p, struct wr_simulator *simulato
         wr_import_troubles_json(&p->files->troubles, p->json);
         wr_json_write_object_end(p->json);
         wr_buf_byte(p->out, '\n');
+    } else if (!status) {
+        wr_table_print(&p->table, wr_cli_columns_told(), p->out);
     }
     return status;
 }
@@ -188,7 +205,10 @@ static int replay_logs(struct replay_options *o, struct wr_log_files *files)
     wr_json_write_init(&json, &out);
     struct printer p = {
         .options = o, .files = files, .json = o->as_json ? &json : NULL, .out = &out};
+    wr_arena_init(&p.arena, WR_ARENA_BYTES_MAX);
+    wr_table_init(&p.table, columns, WR_COUNT_OF(columns), &p.arena);
     weir_status status = replay_files(&p, simulator);
+    wr_arena_release(&p.arena);
     wr_simulator_free(simulator);
     if (!status && p.sessions_count)
         return wr_cli_end(&out, WR_EXIT_OK);

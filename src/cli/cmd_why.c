@@ -80,7 +80,7 @@ static int64_t number_of(const struct wr_json *doc, wr_json_id id)
 }
 
 /* Why it was worth it: both sides of the sum, in tokens of plain input. */
-static void print_value(const struct wr_json *doc, wr_json_id value)
+static void print_value(const struct wr_json *doc, wr_json_id value, struct wr_buf *out)
 {
     static const char *const names[] = {
         "saves_tokens",           "costs_tokens", "ever_miss_basis_points",
@@ -91,7 +91,8 @@ static void print_value(const struct wr_json *doc, wr_json_id value)
     (void)wr_json_pick(doc, value, names, 6, v);
     int64_t ever = number_of(doc, v[2]), next = number_of(doc, v[3]);
     if (number_of(doc, v[0]))
-        printf(
+        wr_buf_printf(
+            out,
             "       saves %s tokens of plain input over %lld more turns; it is asked for again "
             "in %lld.%02lld %% of cases, and %s tokens are set aside for that (%lld.%02lld %% at "
             "once)\n",
@@ -100,8 +101,8 @@ static void print_value(const struct wr_json *doc, wr_json_id value)
             WR_GROUPED((uint64_t)number_of(doc, v[1])), (long long)next / 100,
             (long long)next % 100);
     if (number_of(doc, v[5]))
-        printf("       utility %lld points: the least useful give way first\n",
-               (long long)number_of(doc, v[5]));
+        wr_buf_printf(out, "       utility %lld points: the least useful give way first\n",
+                      (long long)number_of(doc, v[5]));
 }
 
 /* Where no tool of the request brings it back. */
@@ -111,7 +112,8 @@ static const char *way_words(const struct wr_json *doc, wr_json_id way)
 }
 
 /* What a summary holds was not dropped: the line says where it is. */
-static void print_edit(const struct wr_json *doc, const wr_json_id f[FIELDS_COUNT])
+static void print_edit(const struct wr_json *doc, const wr_json_id f[FIELDS_COUNT],
+                       struct wr_buf *out)
 {
     weir_span form = inner_text(doc, f[FORM]), kind = inner_text(doc, f[KIND]),
               handle = inner_text(doc, f[HANDLE]);
@@ -122,19 +124,20 @@ static void print_edit(const struct wr_json *doc, const wr_json_id f[FIELDS_COUN
         form = WR_LIT("in summary");
         handle = inner_text(doc, f[IN]);
     }
-    printf("#%-5lld %-11.*s %-22.*s %s%-10.*s %8s → %-8s %-24.*s %s%.*s%s\n",
-           (long long)number_of(doc, f[I]), (int)kind.len, kind.ptr, (int)class_.len, class_.ptr,
-           is_back ? "not " : "", (int)form.len, form.ptr,
-           WR_GROUPED((uint64_t)number_of(doc, f[BEFORE])),
-           WR_GROUPED((uint64_t)number_of(doc, f[AFTER])), (int)handle.len, handle.ptr,
-           is_back ? "because " : "by ", (int)reason.len, reason.ptr, way_words(doc, f[WAY]));
-    print_value(doc, f[VALUE]);
+    wr_buf_printf(out, "#%-5lld %-11.*s %-22.*s %s%-10.*s %8s → %-8s %-24.*s %s%.*s%s\n",
+                  (long long)number_of(doc, f[I]), (int)kind.len, kind.ptr, (int)class_.len,
+                  class_.ptr, is_back ? "not " : "", (int)form.len, form.ptr,
+                  WR_GROUPED((uint64_t)number_of(doc, f[BEFORE])),
+                  WR_GROUPED((uint64_t)number_of(doc, f[AFTER])), (int)handle.len, handle.ptr,
+                  is_back ? "because " : "by ", (int)reason.len, reason.ptr,
+                  way_words(doc, f[WAY]));
+    print_value(doc, f[VALUE], out);
 }
 
 /* ---- what was put in ---- */
 
 /* A message of our own: a summary of segments that left, or an original that came back. */
-static void print_insert(const struct wr_json *doc, wr_json_id insert)
+static void print_insert(const struct wr_json *doc, wr_json_id insert, struct wr_buf *out)
 {
     static const char *const names[] = {"before", "role",     "stage",         "handle",
                                         "tokens", "segments", "tokens_before", "way"};
@@ -144,21 +147,23 @@ static void print_insert(const struct wr_json *doc, wr_json_id insert)
     weir_span role = inner_text(doc, v[1]), stage = inner_text(doc, v[2]),
               handle = inner_text(doc, v[3]);
     int64_t segments = number_of(doc, v[5]);
-    printf("put in before #%lld, as a message of role %.*s, by %.*s: ",
-           (long long)number_of(doc, v[0]), (int)role.len, role.ptr, (int)stage.len, stage.ptr);
+    wr_buf_printf(out, "put in before #%lld, as a message of role %.*s, by %.*s: ",
+                  (long long)number_of(doc, v[0]), (int)role.len, role.ptr, (int)stage.len,
+                  stage.ptr);
     if (segments)
-        printf(
+        wr_buf_printf(
+            out,
             "a summary of %lld segments, %s → %s tokens; `weir recall %.*s` shows them whole%s\n",
             (long long)segments, WR_GROUPED((uint64_t)number_of(doc, v[6])),
             WR_GROUPED((uint64_t)number_of(doc, v[4])), (int)handle.len, handle.ptr,
             way_words(doc, v[7]));
     else
-        printf("the original of %.*s, %s tokens\n", (int)handle.len, handle.ptr,
-               WR_GROUPED((uint64_t)number_of(doc, v[4])));
+        wr_buf_printf(out, "the original of %.*s, %s tokens\n", (int)handle.len, handle.ptr,
+                      WR_GROUPED((uint64_t)number_of(doc, v[4])));
 }
 
 /* All of them, or the one whose handle is `handle`. True: there was one. */
-static bool print_inserts(const struct wr_json *doc, const weir_span *handle)
+static bool print_inserts(const struct wr_json *doc, const weir_span *handle, struct wr_buf *out)
 {
     wr_json_id inserts = wr_json_find(doc, 0, "inserts");
     bool found = false;
@@ -170,13 +175,13 @@ static bool print_inserts(const struct wr_json *doc, const weir_span *handle)
         weir_span name = inner_text(doc, wr_json_find(doc, i, "handle"));
         if (handle && !wr_span_eq(name, *handle))
             continue;
-        print_insert(doc, i);
+        print_insert(doc, i, out);
         found = true;
     }
     return found;
 }
 
-static int print_head(const struct wr_json *doc)
+static void print_head(const struct wr_json *doc, struct wr_buf *out)
 {
     static const char *const names[] = {"policy",
                                         "tokens_before",
@@ -187,39 +192,36 @@ static int print_head(const struct wr_json *doc)
                                         "model_context_window_tokens",
                                         "over_window",
                                         "way"};
-    struct wr_buf out;
     wr_json_id v[9];
 
-    wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
     (void)wr_json_pick(doc, 0, names, 9, v);
     weir_span policy = inner_text(doc, v[0]), band = inner_text(doc, v[4]);
-    wr_buf_printf(&out, "policy %.*s: %s → %s tokens of a window of %s, pressure %.*s\n",
+    wr_buf_printf(out, "policy %.*s: %s → %s tokens of a window of %s, pressure %.*s\n",
                   (int)policy.len, policy.ptr, WR_GROUPED((uint64_t)number_of(doc, v[1])),
                   WR_GROUPED((uint64_t)number_of(doc, v[2])),
                   WR_GROUPED((uint64_t)number_of(doc, v[6])), (int)band.len, band.ptr);
     if (wr_json_is(doc, v[3], WR_JSON_OBJECT)) {
         weir_span reason = inner_text(doc, wr_json_find(doc, v[3], "reason"));
-        wr_buf_printf(&out, "a step was taken (%.*s): what was sent before is written again\n",
+        wr_buf_printf(out, "a step was taken (%.*s): what was sent before is written again\n",
                       (int)reason.len, reason.ptr);
     }
     if (wr_json_is(doc, v[5], WR_JSON_STRING)) {
         weir_span held = inner_text(doc, v[5]);
-        wr_buf_printf(&out, "held back: %.*s\n", (int)held.len, held.ptr);
+        wr_buf_printf(out, "held back: %.*s\n", (int)held.len, held.ptr);
     }
     if (wr_json_is(doc, v[7], WR_JSON_STRING)) {
         weir_span why = inner_text(doc, v[7]);
-        wr_buf_printf(&out, "over the window: %.*s\n", (int)why.len, why.ptr);
+        wr_buf_printf(out, "over the window: %.*s\n", (int)why.len, why.ptr);
     }
     if (wr_json_text_is(doc, v[8], "operator"))
         wr_buf_text(
-            &out,
+            out,
             "way: operator: it would have been refused for its length, and no tool of the request "
             "brings back what was taken out; `weir recall HANDLE` does\n");
-    return wr_cli_end_fitted(&out, WR_EXIT_OK);
 }
 
 /* What the agent does not see: the tool that the proxy has added, and what the model got by it. */
-static void print_own_recall(const struct wr_json *doc)
+static void print_own_recall(const struct wr_json *doc, struct wr_buf *out)
 {
     static const char *const names[] = {"leg",   "recalls",  "misses",
                                         "bytes", "put_back", "left_out"};
@@ -228,14 +230,18 @@ static void print_own_recall(const struct wr_json *doc)
     if (!wr_json_is(doc, own, WR_JSON_OBJECT))
         return;
     (void)wr_json_pick(doc, own, names, 6, v);
-    printf("the proxy's own recall: its tool is offered, and the agent does not see it\n");
+    wr_buf_printf(out,
+                  "the proxy's own recall: its tool is offered, and the agent does not see it\n");
     if (number_of(doc, v[0]))
-        printf("  this request went on from a recall (leg %lld of one answer): %lld answered, %s "
-               "bytes, %lld brought nothing back\n",
-               (long long)number_of(doc, v[0]), (long long)number_of(doc, v[1]),
-               WR_GROUPED((uint64_t)number_of(doc, v[3])), (long long)number_of(doc, v[2]));
+        wr_buf_printf(
+            out,
+            "  this request went on from a recall (leg %lld of one answer): %lld answered, %s "
+            "bytes, %lld brought nothing back\n",
+            (long long)number_of(doc, v[0]), (long long)number_of(doc, v[1]),
+            WR_GROUPED((uint64_t)number_of(doc, v[3])), (long long)number_of(doc, v[2]));
     if (number_of(doc, v[4]) || number_of(doc, v[5]))
-        printf(
+        wr_buf_printf(
+            out,
             "  of earlier recalls %lld are in the prompt, put back where they were; %lld are out "
             "for good\n",
             (long long)number_of(doc, v[4]), (long long)number_of(doc, v[5]));
@@ -445,38 +451,37 @@ static struct change *list_changes(const struct wr_json *doc, wr_json_id edits,
     return changes;
 }
 
-static int print_sentences(const struct wr_json *doc, wr_json_id edits, const char *path,
-                           const struct wr_steering *steering, struct wr_arena *arena)
+static void print_sentences(const struct wr_json *doc, wr_json_id edits, const char *path,
+                            const struct wr_steering *steering, struct wr_arena *arena,
+                            struct wr_buf *out)
 {
-    struct wr_buf out, text;
+    struct wr_buf text;
     size_t count;
     struct change *changes = list_changes(doc, edits, arena, &count);
 
-    wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
     wr_buf_init(&text, WR_OUTPUT_BYTES_MAX);
-    bool found = put_summary_sentences(doc, steering, &text, &out) || count;
+    bool found = put_summary_sentences(doc, steering, &text, out) || count;
     if (changes)
         qsort(changes, count, sizeof(*changes), by_tokens);
     for (size_t i = 0; changes && i < count && i < SENTENCES_MAX; i++) {
         wr_json_id f[FIELDS_COUNT];
         (void)wr_json_pick(doc, changes[i].edit, field_names, FIELDS_COUNT, f);
-        put_edit_sentence(doc, f, steering, &text, &out);
+        put_edit_sentence(doc, f, steering, &text, out);
     }
     if (count > SENTENCES_MAX)
-        wr_buf_printf(&out, "and %s smaller change%s\n", WR_GROUPED(count - SENTENCES_MAX),
+        wr_buf_printf(out, "and %s smaller change%s\n", WR_GROUPED(count - SENTENCES_MAX),
                       count == SENTENCES_MAX + 1 ? "" : "s");
     if (found)
-        wr_buf_printf(&out, "`weir why %s --all` lists every part, with the sums\n", path);
+        wr_buf_printf(out, "`weir why %s --all` lists every part, with the sums\n", path);
     else
-        wr_buf_text(&out, "nothing was changed\n");
+        wr_buf_text(out, "nothing was changed\n");
     wr_buf_release(&text);
-    return wr_cli_end_fitted(&out, WR_EXIT_OK);
 }
 
 static int print_list(const struct wr_json *doc, wr_json_id edits, const char *path,
-                      bool has_segment, uint64_t segment)
+                      bool has_segment, uint64_t segment, struct wr_buf *out)
 {
-    bool found = !has_segment && print_inserts(doc, NULL);
+    bool found = !has_segment && print_inserts(doc, NULL, out);
 
     for (wr_json_id e = wr_json_first(doc, edits); e != WR_JSON_NONE;
          e = wr_json_next(doc, edits, e)) {
@@ -484,10 +489,10 @@ static int print_list(const struct wr_json *doc, wr_json_id edits, const char *p
         (void)wr_json_pick(doc, e, field_names, FIELDS_COUNT, fields);
         if (has_segment && (uint64_t)number_of(doc, fields[I]) != segment)
             continue;
-        print_edit(doc, fields);
+        print_edit(doc, fields, out);
         if (has_segment && wr_json_is(doc, fields[IN], WR_JSON_STRING)) {
             weir_span handle = inner_text(doc, fields[IN]);
-            (void)print_inserts(doc, &handle);
+            (void)print_inserts(doc, &handle, out);
         }
         found = true;
     }
@@ -496,7 +501,7 @@ static int print_list(const struct wr_json *doc, wr_json_id edits, const char *p
                            "there; `weir why` without a number lists what was",
                            path, (unsigned long long)segment);
     else if (!found)
-        puts("nothing was changed");
+        wr_buf_text(out, "nothing was changed\n");
     return WR_EXIT_OK;
 }
 
@@ -504,19 +509,23 @@ static int print_report(const struct wr_json *doc, const char *path, const struc
                         struct wr_arena *arena)
 {
     wr_json_id edits = wr_json_find(doc, 0, "edits");
+    struct wr_buf out;
 
     if (!wr_json_is(doc, edits, WR_JSON_ARRAY))
         return wr_cli_fail("%s: no `edits` in it; give a file that `weir project --report` wrote",
                            path);
+    wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
     if (!asked->has_segment) {
-        int code = print_head(doc);
-        if (code)
-            return code;
-        print_own_recall(doc);
+        print_head(doc, &out);
+        print_own_recall(doc, &out);
     }
-    if (asked->shows_all || asked->has_segment)
-        return print_list(doc, edits, path, asked->has_segment, asked->segment);
-    return print_sentences(doc, edits, path, &asked->steering, arena);
+    if (!asked->shows_all && !asked->has_segment)
+        print_sentences(doc, edits, path, &asked->steering, arena, &out);
+    else if (print_list(doc, edits, path, asked->has_segment, asked->segment, &out)) {
+        wr_buf_release(&out);
+        return WR_EXIT_USAGE;
+    }
+    return wr_cli_end_fitted(&out, WR_EXIT_OK);
 }
 
 /* ---- where the report is ---- */
@@ -581,7 +590,7 @@ static void print_blind_edits(struct wr_ledger *ledger, const struct wr_steering
     wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
     struct blind_edits b = {.arena = steering->arena, .out = &out, .steering = steering};
     if (!wr_ledger_each(ledger, &filter, on_row, &b, NULL) && b.count)
-        (void)wr_cli_write(wr_buf_view(&out));
+        (void)wr_cli_end_fitted(&out, WR_EXIT_OK);
     wr_buf_release(&out);
 }
 
