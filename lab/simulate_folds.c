@@ -256,10 +256,11 @@ static void write_policy(const struct wr_simulate_folds *folds, uint32_t policy,
     wr_buf_byte(out, '\n');
 }
 
-void wr_simulate_folds_table(const struct wr_simulate_folds *folds, struct wr_buf *out)
+void wr_simulate_folds_table(const struct wr_simulate_folds *folds, uint32_t columns,
+                             struct wr_buf *out)
 {
     uint32_t count = wr_simulate_report_shown(folds->held);
-    wr_simulate_report_table(folds->held, out);
+    wr_simulate_report_table(folds->held, columns, out);
     wr_buf_printf(out,
                   "\nThe above is held out: odds fitted on all of %u repositories but the one that "
                   "is judged.\nfitted on all, then held out; a gap over %d points is overfitting\n"

@@ -33,7 +33,8 @@ struct wr_simulate_folds {
     size_t files_count;
 };
 
-void wr_simulate_folds_table(const struct wr_simulate_folds *folds, struct wr_buf *out);
+void wr_simulate_folds_table(const struct wr_simulate_folds *folds, uint32_t columns,
+                             struct wr_buf *out);
 void wr_simulate_folds_json(const struct wr_simulate_folds *folds, struct wr_json_writer *writer);
 
 #endif

@@ -182,11 +182,11 @@ static void the_table_says_what_goes_below_the_floor(void **state)
     (void)state;
     make(&m);
     m.set.reports[0]->rows[0].cells[1].cost_micro_usd = 1000000;
-    wr_simulate_report_table(m.set.reports[0], &m.out);
+    wr_simulate_report_table(m.set.reports[0], UINT32_MAX, &m.out);
     expect(&m, "policy, how often, how far and where",
            "below the floor: auto in 1 session, lowest 0.500x in b,\"1\".json (1)\n", 1);
     expect(&m, "and no other", "below the floor", 1);
-    expect(&m, "a median for each agent", "5.00   125.0%   125.0%    2.50x", 1);
+    expect(&m, "a median for each agent", "5.00  125.0%  125.0%  2.50x", 1);
     release(&m);
 }
 

@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "base/span.h"
+#include "base/table.h"
 #include "base/text.h"
 #include "base/vec.h"
 #include "json/write.h"
@@ -355,30 +357,63 @@ double wr_simulate_report_ratio(const struct wr_simulate_report *report,
 
 /* ---- the table ---- */
 
-static void write_row(struct wr_buf *out, const struct wr_simulate_report *report,
-                      const struct wr_simulate_agent *agent, uint32_t i)
+static const struct wr_table_column agent_columns[] = {
+    {"policy", .cut_min = 12},
+    {"USD", .is_right = true},
+    {"of raw", .is_right = true},
+    {"median", .is_right = true, .rank = 5},
+    {"floor", .is_right = true, .rank = 4},
+    {"blind", .is_right = true, .rank = 3},
+    {"nothing", .is_right = true, .rank = 9},
+    {"user gone", .is_right = true, .rank = 8},
+    {"1st sight", .is_right = true, .rank = 2},
+    {"at hand", .is_right = true},
+    {"lost", .is_right = true},
+    {"recalls", .is_right = true},
+    {"cached", .is_right = true, .rank = 7},
+    {"steps", .is_right = true, .rank = 1},
+    {"over", .is_right = true, .rank = 6},
+};
+
+static void put_count(struct wr_table *table, uint64_t count)
+{
+    wr_table_format(table, "%llu", (unsigned long long)count);
+}
+
+static void put_percent(struct wr_table *table, double share)
+{
+    wr_table_format(table, "%.2f%%", 100 * share);
+}
+
+static void put_row(struct wr_table *table, const struct wr_simulate_report *report,
+                    const struct wr_simulate_agent *agent, uint32_t i)
 {
     const struct wr_lane_result *r = &agent->lanes[i];
     const struct wr_evidence_tally *e = &r->evidence;
     double ratio = wr_simulate_report_ratio(report, agent, i);
 
-    wr_buf_printf(out, "%-17s %10.2f ", report->options.policies[i],
-                  (double)r->cost_micro_usd / 1e6);
-    if (ratio < 0)
-        wr_buf_printf(out, "%8s %8s ", "-", "-");
-    else
-        wr_buf_printf(out, "%7.1f%% %7.1f%% ", 100 * ratio,
-                      100 * wr_simulate_report_agent_median(report, agent, i));
-    wr_buf_printf(
-        out, "%7.2fx %6.2f%% %6.2f%% %9llu %9.2f%% %8.2f%% %6llu %7llu %8.1f%% %6llu %6llu\n",
-        wr_simulate_share(r->cost_micro_usd, agent->floor_micro_usd), 100 * wr_simulate_blind(e),
-        100 * wr_simulate_all_missing(e), (unsigned long long)e->user_tokens_gone,
-        100 * wr_simulate_share(e->first_sight[WR_EVIDENCE_SUPPORTED],
-                                wr_simulate_evidence_total(e->first_sight)),
-        100 * wr_simulate_share(e->all[WR_EVIDENCE_SUPPORTED], wr_simulate_evidence_total(e->all)),
-        (unsigned long long)e->all[WR_EVIDENCE_LOST], (unsigned long long)r->recalls,
-        100 * wr_simulate_share(r->read_tokens, r->prompt_tokens), (unsigned long long)r->steps,
-        (unsigned long long)r->over_window);
+    wr_table_cell(table, wr_span_of(report->options.policies[i]));
+    wr_table_format(table, "%.2f", (double)r->cost_micro_usd / 1e6);
+    if (ratio < 0) {
+        wr_table_cell(table, WR_LIT("-"));
+        wr_table_cell(table, WR_LIT("-"));
+    } else {
+        wr_table_format(table, "%.1f%%", 100 * ratio);
+        wr_table_format(table, "%.1f%%", 100 * wr_simulate_report_agent_median(report, agent, i));
+    }
+    wr_table_format(table, "%.2fx", wr_simulate_share(r->cost_micro_usd, agent->floor_micro_usd));
+    put_percent(table, wr_simulate_blind(e));
+    put_percent(table, wr_simulate_all_missing(e));
+    put_count(table, e->user_tokens_gone);
+    put_percent(table, wr_simulate_share(e->first_sight[WR_EVIDENCE_SUPPORTED],
+                                         wr_simulate_evidence_total(e->first_sight)));
+    put_percent(table, wr_simulate_share(e->all[WR_EVIDENCE_SUPPORTED],
+                                         wr_simulate_evidence_total(e->all)));
+    put_count(table, e->all[WR_EVIDENCE_LOST]);
+    put_count(table, r->recalls);
+    wr_table_format(table, "%.1f%%", 100 * wr_simulate_share(r->read_tokens, r->prompt_tokens));
+    put_count(table, r->steps);
+    put_count(table, r->over_window);
 }
 
 static int compare_costs(const struct wr_lane_result *lanes, uint32_t a, uint32_t b)
@@ -400,72 +435,115 @@ void wr_simulate_report_rank(const struct wr_simulate_report *report,
 }
 
 static void write_agent(struct wr_buf *out, const struct wr_simulate_report *report,
-                        const struct wr_simulate_agent *agent)
+                        const struct wr_simulate_agent *agent, uint32_t columns)
 {
     uint32_t order[WR_SIMULATE_LANES_MAX];
+    struct wr_table table;
+    struct wr_arena arena;
+
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    wr_table_init(&table, agent_columns, WR_COUNT_OF(agent_columns), &arena);
     wr_simulate_report_rank(report, agent, order);
-    wr_buf_printf(
-        out,
-        "\n%s: %u sessions, floor %.2f USD\n%-17s %10s %8s %8s %8s %7s %7s %9s %10s %9s %6s %7s "
-        "%9s %6s %6s\n",
-        agent->name, agent->sessions_count, (double)agent->floor_micro_usd / 1e6, "policy", "USD",
-        "of raw", "median", "floor", "blind", "nothing", "user gone", "1st sight", "at hand",
-        "lost", "recalls", "cached", "steps", "over");
+    wr_buf_printf(out, "\n%s: %u sessions, floor %.2f USD\n", agent->name, agent->sessions_count,
+                  (double)agent->floor_micro_usd / 1e6);
     for (uint32_t i = 0; i < wr_simulate_report_shown(report); i++)
-        write_row(out, report, agent, order[i]);
+        put_row(&table, report, agent, order[i]);
+    wr_table_print(&table, columns, out);
+    wr_arena_release(&arena);
 }
 
 /* Blind quotes by age, and first sight by what was used of: a string, a result, a request. */
-static void write_missed(struct wr_buf *out, const struct wr_simulate_report *report)
+static void write_missed(struct wr_buf *out, const struct wr_simulate_report *report,
+                         uint32_t columns)
 {
-    wr_buf_printf(
-        out,
-        "\nblind quotes by the age of the line (answers since it came), and first sight by "
-        "string, result, request\n%-17s %7s",
-        "policy", "blind");
+    struct wr_table_column of[6 + WR_EVIDENCE_AGES] = {{"policy", .cut_min = 12},
+                                                       {"blind", .is_right = true}};
+    static const struct wr_table_column last[] = {
+        {"string", .is_right = true, .rank = 1},
+        {"result", .is_right = true},
+        {"request", .is_right = true, .rank = 2},
+        {"user's words", .is_right = true, .rank = 3},
+    };
+    struct wr_table table;
+    struct wr_arena arena;
+
     for (int k = 0; k < WR_EVIDENCE_AGES; k++)
-        wr_buf_printf(out, " %6s", wr_evidence_age_text(k));
-    wr_buf_printf(out, " %9s %9s %9s %12s\n", "string", "result", "request", "user's words");
+        of[2 + k] = (struct wr_table_column){wr_evidence_age_text(k), .is_right = true,
+                                             .rank = 4 + (uint32_t)k};
+    memcpy(&of[2 + WR_EVIDENCE_AGES], last, sizeof(last));
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    wr_table_init(&table, of, WR_COUNT_OF(of), &arena);
+    wr_buf_text(out, "\nblind quotes by the age of the line (answers since it came), and first "
+                     "sight by string, result, request\n");
     for (uint32_t i = 0; i < wr_simulate_report_shown(report); i++) {
         const struct wr_evidence_tally *e = &report->pooled.lanes[i].evidence;
-        wr_buf_printf(out, "%-17s %7llu", report->options.policies[i],
-                      (unsigned long long)e->answers_blind);
+        wr_table_cell(&table, wr_span_of(report->options.policies[i]));
+        put_count(&table, e->answers_blind);
         for (int k = 0; k < WR_EVIDENCE_AGES; k++)
-            wr_buf_printf(out, " %6llu", (unsigned long long)e->blind_by_age[k]);
-        wr_buf_printf(out, " %8.2f%% %8.2f%% %8.2f%% %11.2f%%\n",
-                      100 * wr_simulate_share(e->first_sight[WR_EVIDENCE_SUPPORTED],
-                                              wr_simulate_evidence_total(e->first_sight)),
-                      100 * wr_simulate_share(e->sight_results_whole, e->sight_results),
-                      100 * wr_simulate_share(e->sight_answers_whole, e->sight_answers),
-                      100 * wr_simulate_share(e->users[WR_EVIDENCE_SUPPORTED],
+            put_count(&table, e->blind_by_age[k]);
+        put_percent(&table, wr_simulate_share(e->first_sight[WR_EVIDENCE_SUPPORTED],
+                                              wr_simulate_evidence_total(e->first_sight)));
+        put_percent(&table, wr_simulate_share(e->sight_results_whole, e->sight_results));
+        put_percent(&table, wr_simulate_share(e->sight_answers_whole, e->sight_answers));
+        put_percent(&table, wr_simulate_share(e->users[WR_EVIDENCE_SUPPORTED],
                                               wr_simulate_evidence_total(e->users)));
     }
+    wr_table_print(&table, columns, out);
+    wr_arena_release(&arena);
 }
 
-static void write_medians(struct wr_buf *out, const struct wr_simulate_report *report)
+static const struct wr_table_column median_columns[] = {
+    {"policy", .cut_min = 12},
+    {"median", .is_right = true},
+    {"dearer", .is_right = true},
+    {"rewrite ms p50", .is_right = true, .rank = 1},
+    {"p95", .is_right = true, .rank = 2},
+    {"p99", .is_right = true, .rank = 3},
+    {"steps", .wraps = true},
+};
+
+static void put_median(struct wr_table *table, const struct wr_simulate_report *report, uint32_t i)
 {
-    wr_buf_text(out, "\nby session, against raw: median, and how many are dearer by over 2 %\n");
-    for (uint32_t i = 0; i < wr_simulate_report_shown(report); i++) {
-        const struct wr_lane_result *r = &report->pooled.lanes[i];
-        double median = wr_simulate_report_median(report, i);
-        if (median < 0)
-            wr_buf_printf(out, "%-17s %7s %4s", report->options.policies[i], "-", "-");
-        else
-            wr_buf_printf(out, "%-17s %6.1f%% %4u", report->options.policies[i], 100 * median,
-                          wr_simulate_report_dearer(report, i));
-        wr_buf_printf(out, "    rewrite ms p50 %.2f p95 %.2f p99 %.2f",
-                      wr_lane_result_time_us(r, 50) / 1e3, wr_lane_result_time_us(r, 95) / 1e3,
-                      wr_lane_result_time_us(r, 99) / 1e3);
-        for (int k = 0; k < WR_LANE_REASONS_MAX && r->reasons[k].text; k++)
-            wr_buf_printf(out, "%s %llu %s",
-                          k ? "," : "    steps:", (unsigned long long)r->reasons[k].count,
-                          r->reasons[k].text);
-        if (r->prefix_violations || r->validation_failures)
-            wr_buf_printf(out, "    BROKEN: %llu prefixes, %llu validations",
-                          (unsigned long long)r->prefix_violations,
-                          (unsigned long long)r->validation_failures);
-        wr_buf_byte(out, '\n');
+    const struct wr_lane_result *r = &report->pooled.lanes[i];
+    double median = wr_simulate_report_median(report, i);
+    struct wr_buf steps;
+
+    wr_table_cell(table, wr_span_of(report->options.policies[i]));
+    if (median < 0) {
+        wr_table_cell(table, WR_LIT("-"));
+        wr_table_cell(table, WR_LIT("-"));
+    } else {
+        wr_table_format(table, "%.1f%%", 100 * median);
+        put_count(table, wr_simulate_report_dearer(report, i));
     }
+    for (size_t k = 0; k < 3; k++)
+        wr_table_format(table, "%.2f",
+                        wr_lane_result_time_us(r, (const uint32_t[]){50, 95, 99}[k]) / 1e3);
+    wr_buf_init(&steps, WR_OUTPUT_BYTES_MAX);
+    for (int k = 0; k < WR_LANE_REASONS_MAX && r->reasons[k].text; k++)
+        wr_buf_printf(&steps, "%s%llu %s", k ? ", " : "", (unsigned long long)r->reasons[k].count,
+                      r->reasons[k].text);
+    if (r->prefix_violations || r->validation_failures)
+        wr_buf_printf(&steps, "%sBROKEN: %llu prefixes, %llu validations", steps.len ? "; " : "",
+                      (unsigned long long)r->prefix_violations,
+                      (unsigned long long)r->validation_failures);
+    wr_table_cell(table, wr_buf_view(&steps));
+    wr_buf_release(&steps);
+}
+
+static void write_medians(struct wr_buf *out, const struct wr_simulate_report *report,
+                          uint32_t columns)
+{
+    struct wr_table table;
+    struct wr_arena arena;
+
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    wr_table_init(&table, median_columns, WR_COUNT_OF(median_columns), &arena);
+    wr_buf_text(out, "\nby session, against raw: median, and how many are dearer by over 2 %\n");
+    for (uint32_t i = 0; i < wr_simulate_report_shown(report); i++)
+        put_median(&table, report, i);
+    wr_table_print(&table, columns, out);
+    wr_arena_release(&arena);
 }
 
 /* The floor bounds what edits results as they arrive; what folds, prunes or steps may pass it, and
@@ -492,7 +570,8 @@ static void write_below_floor(struct wr_buf *out, const struct wr_simulate_repor
                       lowest->path, lowest->number + 1);
 }
 
-void wr_simulate_report_table(struct wr_simulate_report *report, struct wr_buf *out)
+void wr_simulate_report_table(struct wr_simulate_report *report, uint32_t columns,
+                              struct wr_buf *out)
 {
     wr_simulate_report_sort(report);
     wr_buf_printf(out, "%s sessions at the prices of %s, window ",
@@ -507,11 +586,11 @@ void wr_simulate_report_table(struct wr_simulate_report *report, struct wr_buf *
                       report->without_times_count);
     wr_buf_byte(out, '\n');
     for (uint32_t i = 0; i < report->agents_count; i++)
-        write_agent(out, report, &report->agents[i]);
+        write_agent(out, report, &report->agents[i], columns);
     if (report->agents_count != 1) /* else it would be the same table again */
-        write_agent(out, report, &report->pooled);
-    write_missed(out, report);
-    write_medians(out, report);
+        write_agent(out, report, &report->pooled, columns);
+    write_missed(out, report, columns);
+    write_medians(out, report, columns);
     for (uint32_t i = 0; i < wr_simulate_report_shown(report); i++)
         write_below_floor(out, report, i);
 }

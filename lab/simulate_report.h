@@ -68,7 +68,9 @@ WEIR_MUST_USE weir_status wr_simulate_report_add(struct wr_simulate_report *repo
                                                  const struct wr_session *session, const char *path,
                                                  const struct wr_simulated *simulated);
 
-void wr_simulate_report_table(struct wr_simulate_report *report, struct wr_buf *out);
+/* `columns`: how wide its tables may be. */
+void wr_simulate_report_table(struct wr_simulate_report *report, uint32_t columns,
+                              struct wr_buf *out);
 void wr_simulate_report_json(struct wr_simulate_report *report, struct wr_buf *out);
 
 /* ---- for other forms of the report ---- */

@@ -207,7 +207,9 @@ def tables_fit(place):
     """After what was run above there are sessions to be shown."""
     for command in ('', 'sessions', 'context', 'policies', 'policies auto', 'report', 'models',
                     'models claude-sonnet-5-5', 'simulate examples/session.json',
-                    'why r.json', '--help'):
+                    'why r.json', 'why r.json --all', 'inspect examples/session.json',
+                    'diff examples/session.json sent.json', 'replay examples/session.json',
+                    'simulate --all examples/session.json', '--help'):
         fixed = 80 if command == '--help' else 0
         for columns in WIDTHS:
             code, out, err = place.run(f'weir {command}', columns)

@@ -334,12 +334,12 @@ static int print_results(const struct wr_simulate_set *set, const struct simulat
     if (o->as_json)
         wr_simulate_models_json(set, &out);
     else if (set->folds)
-        wr_simulate_folds_table(set->folds, &out);
+        wr_simulate_folds_table(set->folds, wr_cli_columns_told(), &out);
     else
-        wr_simulate_report_table(set->reports[0], &out);
+        wr_simulate_report_table(set->reports[0], wr_cli_columns_told(), &out);
     if (!o->as_json && set->count > 1)
         wr_simulate_models_table(set, &out);
-    return wr_cli_end(&out, WR_EXIT_OK);
+    return o->as_json ? wr_cli_end(&out, WR_EXIT_OK) : wr_cli_end_fitted(&out, WR_EXIT_OK);
 }
 
 /* ---- fitting ---- */
