@@ -33,7 +33,7 @@ EXAMPLES = ('src/a.c', 'src/a/b.c', 'src/parser.c', 'src/errors.go', 'tools/call
 NO_COMMANDS = ('order', 'orders')  # names of pins in the store
 NAMES = ('WEIR_LISTEN', 'weir_V_amd64', 'wr_cmd_x')
 # Options of other programs.
-OTHERS = ('--output-format', '--mcp-config', '--with-extension', '--fail-fast')
+OTHERS = ('--output-format', '--mcp-config', '--with-extension', '--fail-fast', '--no-cache')
 FENCE = re.compile(r'^( *)```([a-z]*)\n(.*?)^\1```', re.S | re.M)
 
 
