@@ -153,12 +153,13 @@ static size_t label_end(weir_span line, size_t indent, size_t width)
 
 static void fit_line(struct wr_buf *out, weir_span line, size_t width)
 {
-    size_t indent = 0;
+    size_t colour = line.len && line.ptr[0] == '\033' ? wr_span_find(line, WR_LIT("m"), 0) + 1 : 0;
+    size_t indent = colour;
 
     while (indent < line.len && line.ptr[indent] == ' ')
         indent++;
     size_t label = label_end(line, indent, width);
-    size_t hang = label ? wr_text_width(wr_span_cut(line, 0, label)) : indent + 2;
+    size_t hang = label ? wr_text_width(wr_span_cut(line, 0, label)) : indent - colour + 2;
     if (wr_text_width(line) <= width || hang >= width) {
         wr_buf_append(out, line);
         return;

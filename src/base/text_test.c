@@ -101,6 +101,8 @@ static void wide_lines_are_wrapped_behind_their_label(void **state)
         {"  a label that is too  wide\n", "  a label that is\n    too wide\n"},
         {"\033[1mcolours\033[0m take no room\n", "\033[1mcolours\033[0m take no room\n"},
         {"\033[1mcolours\033[0m are wrapped too\n", "\033[1mcolours\033[0m are\n  wrapped too\n"},
+        {"\033[1m  one two three four five\033[0m\n",
+         "\033[1m  one two three\n    four five\033[0m\n"},
         {"  \033[1mkey\033[0m   one two three four\n",
          "  \033[1mkey\033[0m   one two\n        three four\n"},
         {"averyveryverylongwordthatcannotbecut\n", "averyveryverylongwordthatcannotbecut\n"},
