@@ -10,12 +10,16 @@ README's first screen shows figures of somebody else's sessions, so its output i
 shape: the same words in the same order, with any numbers. Everything in docs/tour.md is compared
 byte for byte, by tests/tour.py. A command that a page gains must be played here too, or this fails.
 """
+import fcntl
 import json
 import os
+import pty
 import re
 import shutil
+import struct
 import subprocess
 import sys
+import termios
 import unicodedata
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -219,12 +223,48 @@ def tables_fit(place):
             ok(f'weir {command} says something', bool(out.strip()))
 
 
+def shown_in_terminal(place, command, columns, **env):
+    outer, inner = pty.openpty()
+    fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack('HHHH', 40, columns, 0, 0))
+    env = {**place.env, 'TERM': 'xterm', **env}
+    with subprocess.Popen(['bash', '-c', f'weir {command}'], cwd=place.clone, env=env,
+                          stdin=subprocess.DEVNULL, stdout=inner) as process:
+        os.close(inner)
+        parts = []
+        try:
+            while part := os.read(outer, 1 << 16):
+                parts.append(part)
+        except OSError:  # Linux: the other end is closed
+            pass
+        process.wait(PATIENCE_SECONDS)
+    os.close(outer)
+    return b''.join(parts).decode().replace('\r', '')
+
+
+def colours_say_no_more(place):
+    """In a terminal: colours where a person looks, none with NO_COLOR, and the same words."""
+    for command in ('inspect examples/session.json', 'diff examples/session.json sent.json',
+                    'why r.json', 'context'):
+        for columns in (60, 120):
+            coloured = shown_in_terminal(place, command, columns)
+            plain = shown_in_terminal(place, command, columns, NO_COLOR='1')
+            ok(f'weir {command} has colours', '\033[' in coloured)
+            ok(f'weir {command} has none with NO_COLOR', '\033' not in plain and bool(plain))
+            wide = [line for line in coloured.split('\n') if width_of(line) > columns]
+            ok(f'weir {command} fits a terminal of {columns}', wide, [])
+            if command == 'context':  # the bar's letters are blocks, and ages go on
+                ok('the bar has its key', '  \033[31m█\033[0m results' in coloured)
+                continue
+            ok(f'weir {command} says the same without', re.sub(r'\033\[\d*m', '', coloured), plain)
+
+
 def main():
     os.chdir(ROOT)
     with Folder() as folder:
         place = Place(folder)
         readme_is_true(place)
         tables_fit(place)
+        colours_say_no_more(place)
         tour_is_true(place)
     return CHECK.end()
 

@@ -79,11 +79,17 @@ static void put_bar(struct page *p)
     wr_buf_text(&p->out, "]\n");
 }
 
-static void put_share(struct page *p, const char *label, uint64_t tokens, char letter)
+/* `category` is WR_CATEGORIES_COUNT for what has no part of the bar. */
+static void put_share(struct page *p, const char *label, uint64_t tokens, int category)
 {
     uint64_t whole = p->c->window_tokens ? p->c->window_tokens : p->c->sent_tokens;
     uint64_t permille = whole ? tokens * 1000 / whole : 0;
-    wr_buf_printf(&p->out, "  %c %-13s %12s  %3llu.%llu %%\n", letter, label, WR_GROUPED(tokens),
+    wr_buf_text(&p->out, "  ");
+    if (category < WR_CATEGORIES_COUNT)
+        put_cells(p, looks[category].colour, looks[category].letter, 1);
+    else
+        wr_buf_byte(&p->out, ' ');
+    wr_buf_printf(&p->out, " %-13s %12s  %3llu.%llu %%\n", label, WR_GROUPED(tokens),
                   (unsigned long long)permille / 10, (unsigned long long)permille % 10);
 }
 
@@ -96,11 +102,11 @@ static void put_categories(struct page *p)
     put_bar(p);
     for (int i = 0; i < WR_CATEGORIES_COUNT; i++)
         if (c->tokens[i])
-            put_share(p, wr_category_name((enum wr_category)i), c->tokens[i], looks[i].letter);
+            put_share(p, wr_category_name((enum wr_category)i), c->tokens[i], i);
     if (wr_context_held(c))
-        put_share(p, "provider held", wr_context_held(c), ' ');
+        put_share(p, "provider held", wr_context_held(c), WR_CATEGORIES_COUNT);
     if (free_tokens >= 0)
-        put_share(p, "free", (uint64_t)free_tokens, ' ');
+        put_share(p, "free", (uint64_t)free_tokens, WR_CATEGORIES_COUNT);
     if (c->window_tokens && used > c->window_tokens)
         wr_buf_printf(&p->out, "  over the window by %s\n", WR_GROUPED(used - c->window_tokens));
 }

@@ -6,6 +6,8 @@
  */
 #include "cli/open.h"
 
+#include <string.h>
+
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
@@ -34,6 +36,8 @@ enum { LOOK_AHEAD_COUNT = 4096, LINES_SHOWN = 8 };
 /* What stands before a line of a text, and its end where it is cut; and what is shown of one where
  * nobody says how wide it may be. */
 enum { SIGN_COLUMNS = 10, CUT_COLUMNS = 1, TEXT_COLUMNS = 100 };
+
+enum { NAME_COLUMNS = 8 }; /* of a change */
 
 struct side {
     struct wr_buf body;
@@ -160,9 +164,9 @@ static void print_change(struct diff *d, uint32_t i, uint32_t j, enum change cha
         struct weir_segment b = segment_of(&d->after, j);
         after = bytes_of(&d->after, &b).len;
     }
-    wr_buf_printf(&d->out, "%s%-8s%s #%u %s %s", d->colours ? "\033[1m" : "", change_names[change],
-                  d->colours ? "\033[0m" : "", change == INSERTED ? j : i, weir_role_name(s.role),
-                  weir_kind_name(s.kind));
+    wr_buf_printf(&d->out, "%s%s%s%*s #%u %s %s", d->colours ? "\033[1m" : "", change_names[change],
+                  d->colours ? "\033[0m" : "", (int)(NAME_COLUMNS - strlen(change_names[change])),
+                  "", change == INSERTED ? j : i, weir_role_name(s.role), weir_kind_name(s.kind));
     if (s.tool.len) {
         wr_buf_byte(&d->out, ' ');
         wr_text_excerpt(&d->out, s.tool, 40);
