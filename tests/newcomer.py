@@ -213,7 +213,8 @@ def tables_fit(place):
                     'models claude-sonnet-5-5', 'simulate examples/session.json',
                     'why r.json', 'why r.json --all', 'inspect examples/session.json',
                     'diff examples/session.json sent.json', 'replay examples/session.json',
-                    'simulate --all examples/session.json', '--help'):
+                    'simulate --all examples/session.json', 'prompt --dir examples/agent',
+                    '--help'):
         fixed = 80 if command == '--help' else 0
         for columns in WIDTHS:
             code, out, err = place.run(f'weir {command}', columns)

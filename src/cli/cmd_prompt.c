@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/span.h"
+#include "base/table.h"
 #include "base/text.h"
 
 struct prompt_options {
@@ -78,17 +79,43 @@ static void write_sections(struct wr_buf *out, const struct weir_prompt *prompt)
     wr_buf_byte(out, '\n');
 }
 
+static const struct wr_table_column columns[] = {
+    {"phase", .rank = 0},
+    {"section", .cut_min = 11},
+    {"priority", .is_right = true, .rank = 1},
+    {"tokens", .is_right = true},
+    {"what", .wraps = true},
+};
+
 static void write_table(struct wr_buf *out, const struct weir_prompt *prompt)
 {
-    wr_buf_printf(out, "%-11s %-14s %8s %8s  %s\n", "phase", "section", "priority", "tokens", "");
+    struct wr_table table;
+    struct wr_arena arena;
+    struct wr_buf what;
+
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    wr_buf_init(&what, WR_OUTPUT_BYTES_MAX);
+    wr_table_init(&table, columns, WR_COUNT_OF(columns), &arena);
     for (size_t i = 0; i < weir_prompt_sections(prompt); i++) {
         const struct weir_section *s = weir_prompt_section(prompt, i);
-        wr_buf_printf(out, "%-11s %-14s %8d %8s  %s%s%s%s%s\n", weir_phase_name(s->phase), s->name,
-                      s->priority, WR_GROUPED(s->tokens), s->is_sticky ? "sticky " : "",
+        wr_table_cell(&table, wr_span_of(weir_phase_name(s->phase)));
+        wr_table_cell(&table, wr_span_of(s->name));
+        wr_table_format(&table, "%d", s->priority);
+        wr_table_format(&table, "%s", WR_GROUPED(s->tokens));
+        wr_buf_reset(&what);
+        wr_buf_printf(&what, "%s%s%s%s%s", s->is_sticky ? "sticky " : "",
                       s->is_left_out ? "left out " : "", s->is_field ? "beside the text " : "",
                       s->is_volatile ? "with the newest message " : "", s->source ? s->source : "");
+        wr_table_cell(&table, wr_buf_view(&what));
     }
-    wr_buf_printf(out, "%-11s %-14s %8s %8s\n", "total", "", "", WR_GROUPED(total_tokens(prompt)));
+    wr_table_cell(&table, WR_LIT("total"));
+    wr_table_cell(&table, WR_LIT(" "));
+    wr_table_cell(&table, WR_LIT(" "));
+    wr_table_format(&table, "%s", WR_GROUPED(total_tokens(prompt)));
+    wr_table_cell(&table, WR_LIT(" "));
+    wr_table_print(&table, wr_cli_columns_told(), out);
+    wr_buf_release(&what);
+    wr_arena_release(&arena);
 }
 
 static void remark_size(const struct weir_prompt *prompt, uint64_t tokens_max)
