@@ -102,8 +102,8 @@ struct wr_transcript {
     uint32_t turns_count, loops_count;
     weir_span model;            /* unescaped; empty when the request names none */
     uint64_t answer_tokens_max; /* what the request lets the answer take; 0: it does not say */
-    uint32_t answers_count; /* so many are asked for at once; 0: it does not say */
-    bool is_background;     /* the provider answers later, and is asked for that by an id */
+    uint32_t answers_count;     /* so many are asked for at once; 0: it does not say */
+    bool is_background;         /* the provider answers later, and is asked for that by an id */
     uint32_t loads_tokens; /* the window that the server is told to load the model with; 0: none */
     bool is_delta;         /* the server holds the history; only new items are here */
     wr_json_id list;     /* the array of messages or items; NONE when input is a string or absent */
