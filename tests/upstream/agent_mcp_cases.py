@@ -13,6 +13,7 @@ from harness import Checks, Folder, Upstream, wait_for
 CHECK = Checks()
 ok = CHECK.ok
 PEER = os.path.abspath('tests/upstream/mcp_peer.py')
+WAIT_SECONDS = 4  # for one that hangs; one that is well may take seconds to start
 
 
 class Play:
@@ -83,7 +84,7 @@ def trouble(folder):
     """Each costs its own call, is told, and the rest goes on."""
     p = Play(folder, {
         'dead': {'command': ['/nonexistent/server']}, 'garbage': peer('--garbage'),
-        'old': peer('--old'), 'peer': peer(timeout_seconds=1)}, [
+        'old': peer('--old'), 'peer': peer(timeout_seconds=WAIT_SECONDS)}, [
             call('mcp__peer__die'), call('mcp__peer__echo', text='again'),
             call('mcp__peer__hang'), call('mcp__dead__x'), {'words': 'Done.'}]).run('--yes')
     ok('trouble: it is done', p.code, 0)
@@ -96,7 +97,8 @@ def trouble(folder):
        "Error: the MCP server 'peer' did not answer this call: it has ended: out of luck")
     ok('trouble: and is started again', texts[1], 'echo: again')
     ok('trouble: one that hangs is left', texts[2],
-       "Error: the MCP server 'peer' did not answer this call: no answer came for 1 s")
+       "Error: the MCP server 'peer' did not answer this call: "
+       f'no answer came for {WAIT_SECONDS} s')
     ok('trouble: a tool that is not there is none', 'there is no tool' in texts[3])
     with open(p.log + '.pids', encoding='ascii') as file:
         pids = file.read().split()
@@ -176,10 +178,10 @@ def over_http(folder):
     server = subprocess.Popen([sys.executable, PEER, '--http'], stdout=subprocess.PIPE, text=True)
     port = server.stdout.readline().strip()
     url = f'http://127.0.0.1:{port}/mcp'
-    bad = {'hang': 'no answer came for 1 s', 'noise': 'no answer came for 1 s',
-           'image': 'it gave no answer'}
+    late = f'no answer came for {WAIT_SECONDS} s'
+    bad = {'hang': late, 'noise': late, 'image': 'it gave no answer'}
     key = {'url': url, 'headers': {'X-Key': 'open sesame'}}
-    p = Play(folder, {'web': {**key, 'timeout_seconds': 1}, 'slow': key,
+    p = Play(folder, {'web': {**key, 'timeout_seconds': WAIT_SECONDS}, 'slow': key,
                       'shut': {'url': url}, 'none': {'url': 'http://127.0.0.1:1/mcp'}}, [
         call('mcp__slow__loud'),
         call('mcp__web__echo', text='over HTTP'), call('mcp__web__ask'), call('mcp__web__die'),
