@@ -88,14 +88,18 @@ def judge_own(verdict, proxy, scenario, name, spec, outcome):
 
 # ---- what left to the upstream ----
 
-def calls_with_handles(raw):
-    """Of a body that left: by the call's id, the handles in its result; None: it cannot be read."""
+def messages_of(raw):
+    """Of a body that left; None: it was cut on its way and cannot be read."""
     try:
-        body = json.loads(raw)
+        return json.loads(raw)['messages']
     except ValueError:
         return None
+
+
+def calls_with_handles(messages):
+    """By the call's id, the handles in its result."""
     found = {}
-    for message in body['messages']:
+    for message in messages:
         content = message.get('content')
         parts = content if isinstance(content, list) else [message]
         for part in parts:
@@ -106,11 +110,11 @@ def calls_with_handles(raw):
     return found
 
 
-def only_in_recalls(raw):
+def only_in_recalls(messages, raw):
     """Handles that stand nowhere but in calls of our tool and in what they brought: the model has
     named them, no form leads to them."""
     own = b''
-    for message in json.loads(raw)['messages']:
+    for message in messages:
         content = message.get('content')
         parts = content if isinstance(content, list) else [message]
         for part in parts + (message.get('tool_calls') or []):
@@ -143,11 +147,15 @@ def judge_handles(verdict, proxy, arrivals, sent, originals):
         request = sent.get(arrival.name)
         if not request or request.began <= proxy.destroyed:
             continue
-        by_call = calls_with_handles(arrival.raw) or {}
+        messages = messages_of(arrival.raw)
+        if messages is None and proxy.destroyed:
+            continue  # which of its handles stand in recalls alone cannot be read
+        messages = messages or []
+        by_call = calls_with_handles(messages)
         owners = {handle: call for call, handles in by_call.items() for handle in handles
                   if len(handles) == 1 and not call.startswith('own-')}
         recalled = {handle for call, handles in by_call.items() if call.startswith('own-')
-                    for handle in handles} | only_in_recalls(arrival.raw)
+                    for handle in handles} | only_in_recalls(messages, arrival.raw)
         for handle in arrival.handles:
             if proxy.destroyed and handle in recalled and handle not in owners:
                 verdict.checked['in a recall, as the driver took its store away'] += 1
