@@ -11,10 +11,10 @@
 #ifndef WR_PROXY_ANSWERS_H
 #define WR_PROXY_ANSWERS_H
 
-#include "base/arena.h"
-#include "proxy/bust.h"
 #include "api/answer.h"
+#include "base/arena.h"
 #include "proxy/notes.h"
+#include "quality/bust.h"
 #include "weir/engine.h"
 
 struct wr_answers;

@@ -1,8 +1,8 @@
 #include "proxy/quality_note.h"
 
 #include "base/limits.h"
-#include "proxy/bust.h"
 #include "proxy/notes.h"
+#include "quality/bust.h"
 
 /* A note of another version is not read. */
 enum { VERSION = 2, HEAD_BYTES = 1 + 7 * 8 + 1 + 4, BLOCK_BYTES_MAX = 1 + 8 + 8 };

@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "proxy/bust.h"
+#include "quality/bust.h"
 
 /* Of a very long prompt only the front is kept. */
 void wr_prompt_note_encode(const struct wr_bust_sent *sent, struct wr_buf *out);

@@ -16,8 +16,8 @@
 
 #include "base/hash.h"
 #include "base/limits.h"
-#include "proxy/bust.h"
 #include "proxy/quality_note.h"
+#include "quality/bust.h"
 
 /* Another model goes on with a conversation where it repeats half of it, and that is no greeting.
  */

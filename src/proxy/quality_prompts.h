@@ -9,7 +9,7 @@
 #ifndef WR_PROXY_QUALITY_PROMPTS_H
 #define WR_PROXY_QUALITY_PROMPTS_H
 
-#include "proxy/bust.h"
+#include "quality/bust.h"
 
 struct wr_prompts;
 

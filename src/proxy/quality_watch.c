@@ -15,8 +15,8 @@
 #include "base/hash.h"
 #include "base/span.h"
 #include "models/lookup.h"
-#include "proxy/quality_learner.h"
 #include "proxy/quality_note.h"
+#include "quality/learner.h"
 #include "quality/observe.h"
 
 struct wr_watch {

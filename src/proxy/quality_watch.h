@@ -8,8 +8,8 @@
 #define WR_PROXY_QUALITY_WATCH_H
 
 #include "proxy/answers.h"
-#include "proxy/quality_learner.h"
 #include "proxy/quality_prompts.h"
+#include "quality/learner.h"
 #include "quality/observe.h"
 
 struct wr_watch;

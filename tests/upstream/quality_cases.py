@@ -372,7 +372,7 @@ def weir_busts(folder, upstream):
 def expired_busts(folder, upstream):
     """The pause is made by a clock that the test moves: libfaketime, where it is installed."""
     if not FAKETIME:
-        print('skipped: libfaketime is not installed; src/proxy/bust_test.c has the case')
+        print('skipped: libfaketime is not installed; src/quality/bust_test.c has the case')
         return
     clock = os.path.join(folder, 'clock')
     with open(clock, 'w', encoding='ascii') as file:

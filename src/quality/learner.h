@@ -1,10 +1,10 @@
-/* quality_learner.h -- learning buckets at work: asked when a session begins, told how sessions go.
+/* learner.h -- learning buckets at work: asked when a session begins, told how sessions go.
  *
  * Samples are kept by a thread of its own, so that nobody waits for the disk. A session's policy is
  * chosen once and stays chosen (law L3). Without a store nothing is learnt. For any thread.
  */
-#ifndef WR_PROXY_QUALITY_LEARNER_H
-#define WR_PROXY_QUALITY_LEARNER_H
+#ifndef WR_QUALITY_LEARNER_H
+#define WR_QUALITY_LEARNER_H
 
 #include "quality/learning.h"
 #include "weir/status.h"

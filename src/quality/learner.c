@@ -8,7 +8,7 @@
  * again when it turns bad, under the same key, so that a session counts once however long it is.
  * If the ring is full a sample is lost, and learning is slower.
  */
-#include "proxy/quality_learner.h"
+#include "quality/learner.h"
 
 #include <pthread.h>
 #include <stdlib.h>

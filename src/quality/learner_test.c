@@ -1,4 +1,4 @@
-#include "proxy/quality_learner.h"
+#include "quality/learner.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

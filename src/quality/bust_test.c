@@ -1,4 +1,4 @@
-#include "proxy/bust.h"
+#include "quality/bust.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -11,10 +11,9 @@
  *   a block differs only as it was sent                    weir
  *   nothing differs                                        provider
  */
-#ifndef WR_PROXY_BUST_H
-#define WR_PROXY_BUST_H
+#ifndef WR_QUALITY_BUST_H
+#define WR_QUALITY_BUST_H
 
-#include "ledger/tally.h"
 #include "quality/prompt.h"
 
 enum { WR_BUST_PLACE_BYTES = WR_PROMPT_PLACE_BYTES + 24 };

@@ -5,7 +5,7 @@
  * would be. With the answer comes how much was read: only a shortfall beyond what caches do by
  * themselves (they keep steps of tokens, and leave the last blocks out) is called a bust.
  */
-#include "proxy/bust.h"
+#include "quality/bust.h"
 
 #include "base/span.h"
 #include "models/cache.h"
