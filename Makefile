@@ -67,7 +67,7 @@ CXX_FLAGS = -std=c++17 $(WARN) $(COMMON)
 LIBS = -Wl,--as-needed $(PKG_LIBS) -lpthread -lm
 PROGRAM_LIBS = $(LIBS) $(SERVE_LIBS) $(LLHTTP_LIBS)
 
-SERVE_DIRS := traffic net otel proxy mcp agent hook launch compare
+SERVE_DIRS := quality traffic net otel proxy mcp agent hook launch compare
 SERVE_SRC := $(filter-out %_test.c,$(sort $(wildcard $(SERVE_DIRS:%=src/%/*.c))))
 LIB_SRC := $(filter-out %_test.c src/cli/% $(SERVE_DIRS:%=src/%/%),$(sort $(wildcard src/*/*.c)))
 LAB_SRC := $(filter-out %_test.c,$(sort $(wildcard lab/*.c)))
