@@ -1,4 +1,4 @@
-#include "quality/prompt.h"
+#include "quality/bust.h"
 
 #include <stdio.h>
 #include <setjmp.h>
