@@ -10,17 +10,17 @@
 #include <string.h>
 #include <time.h>
 
+#include "api/api.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "bench/clock.h"
+#include "engine/record.h"
 #include "engine/request.h"
 #include "engine/run.h"
+#include "lab/session.h"
 #include "models/lookup.h"
 #include "policy/meter.h"
-#include "lab/session.h"
-#include "record/record.h"
 #include "weir/weir.h"
-#include "api/api.h"
 
 enum { ROUNDS = 30, WINDOW_TOKENS = 200000, FILE_BYTES_MAX = 64 * 1024 * 1024 };
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/span.h"
-#include "record/row.h"
+#include "engine/record_row.h"
 
 static void check(bool holds)
 {

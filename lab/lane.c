@@ -16,14 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/api.h"
 #include "base/clock.h"
-#include "engine/request.h"
-#include "record/record.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "lab/recall.h"
-#include "api/api.h"
 #include "base/vec.h"
+#include "engine/record.h"
+#include "engine/request.h"
+#include "lab/recall.h"
 
 enum { RECALL_CALL_TOKENS = 60, TRACE_CAP_FIRST = 256 };
 

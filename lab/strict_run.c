@@ -21,13 +21,13 @@
 #include "base/span.h"
 #include "base/utf8.h"
 #include "base/vec.h"
+#include "engine/record.h"
 #include "engine/request.h"
+#include "lab/strict_store.h"
 #include "models/lookup.h"
 #include "models/registry.h"
 #include "policy/meter.h"
 #include "policy/policy_yaml.h"
-#include "lab/strict_store.h"
-#include "record/record.h"
 #include "weir/engine.h"
 
 /* A session of more requests than this is a long one. */

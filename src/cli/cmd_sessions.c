@@ -6,8 +6,8 @@
 #include "base/span.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "engine/record_row.h"
 #include "ledger/context.h"
-#include "record/row.h"
 
 struct sessions_options {
     const char *store, *since, *agent, *config, *user, *team, *model, *upstream;

@@ -4,8 +4,8 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "cli/open.h"
+#include "engine/record_row.h"
 #include "ledger/tally.h"
-#include "record/row.h"
 
 struct reading {
     weir_span name;

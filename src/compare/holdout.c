@@ -12,8 +12,8 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/vec.h"
+#include "engine/record_row.h"
 #include "json/write.h"
-#include "record/row.h"
 
 enum { CAP_FIRST = 64, RARE_LEAST = 10 };
 

@@ -15,9 +15,9 @@
 #include "base/sized.h"
 #include "engine/foretell.h"
 #include "engine/projection_policy.h"
+#include "engine/record.h"
 #include "models/cost.h"
 #include "policy/worth.h"
-#include "record/record.h"
 #include "transcript/starts.h"
 #include "weir/engine.h"
 

@@ -12,8 +12,8 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "engine/order_log.h"
+#include "engine/record.h"
 #include "engine/request.h"
-#include "record/record.h"
 #include "weir/weir.h"
 
 enum { LINES = 150, BODY_BYTES_MAX = 1 << 20, READS_MAX = 12 };

@@ -6,7 +6,7 @@
  *     wr_run        what the policy makes of it: the fold, the plan, the result (engine/run.h)
  *       wr_plan     which segments change, and what they say from then on (engine/plan.h)
  *       wr_settled  the plan carried out and checked (engine/settle.h)
- *   wr_record       what was done and why (record/record.h)
+ *   wr_record       what was done and why (engine/record.h)
  *   weir_projected  what the caller gets
  */
 #ifndef WR_ENGINE_PROJECTION_H
@@ -15,12 +15,12 @@
 #include "engine/fold_memo.h"
 #include "engine/marks.h"
 #include "engine/order_log.h"
+#include "engine/record.h"
 #include "engine/request.h"
 #include "engine/run.h"
 #include "models/window.h"
 #include "policy/meter.h"
 #include "policy/policy_yaml.h"
-#include "record/record.h"
 #include "weir/engine.h"
 
 struct wr_projection {

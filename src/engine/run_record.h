@@ -2,8 +2,8 @@
 #ifndef WR_ENGINE_RUN_RECORD_H
 #define WR_ENGINE_RUN_RECORD_H
 
+#include "engine/record.h"
 #include "engine/run.h"
-#include "record/record.h"
 
 /* Fills in what the run knows; `record` was zeroed. Its lists are in the run's arena, for which
  * alone it can fail. */

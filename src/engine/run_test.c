@@ -4,10 +4,10 @@
 #include "engine/run.h"
 
 #include "base/span.h"
+#include "engine/record.h"
 #include "engine/run_record.h"
-#include "record/record.h"
-#include "tests/test_run.h"
 #include "policy/stage.h"
+#include "tests/test_run.h"
 
 enum { BODY_BYTES_MAX = 1 << 20, WINDOW_TOKENS = 4000 };
 

@@ -22,9 +22,9 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/span.h"
+#include "engine/record_row.h"
 #include "engine/request.h"
 #include "policy/marker.h"
-#include "record/row.h"
 #include "store/ledger.h"
 
 static const char shortened[] = "shortened", whole[] = "whole"; /* what a note says */

@@ -7,8 +7,8 @@
 
 #include "base/span.h"
 #include "base/text.h"
+#include "engine/record_row.h"
 #include "json/write.h"
-#include "record/row.h"
 
 enum { DAY_MS = 24 * 60 * 60 * 1000, MICRO = 1000 * 1000 };
 

@@ -13,10 +13,10 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/span.h"
+#include "engine/record_row.h"
 #include "json/write.h"
 #include "models/lookup.h"
 #include "policy/budget.h"
-#include "record/row.h"
 
 /* The latest row of each prompt that the session has. */
 struct prompt {

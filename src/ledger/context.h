@@ -8,9 +8,9 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "engine/record.h"
 #include "ledger/tally.h"
 #include "policy/policy.h"
-#include "record/record.h"
 
 /* A stage of the policy, and when it does something. */
 struct wr_threshold {

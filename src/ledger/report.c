@@ -11,8 +11,8 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/vec.h"
+#include "engine/record_row.h"
 #include "ledger/context.h"
-#include "record/row.h"
 
 enum { HOUR_MS = 60 * 60 * 1000, HOURS_CAP_FIRST = 64 };
 

@@ -13,8 +13,8 @@
 #ifndef WR_LEDGER_TALLY_H
 #define WR_LEDGER_TALLY_H
 
+#include "engine/record.h"
 #include "models/registry.h"
-#include "record/record.h"
 #include "store/ledger.h"
 
 struct wr_tally {
@@ -48,8 +48,8 @@ struct wr_tallier; /* what is remembered of sessions between their rows */
 struct wr_tallier *wr_tallier_new(const struct wr_models *models);
 void wr_tallier_free(struct wr_tallier *tallier); /* NULL is fine */
 
-/* Adds a row, whose line is `record` (record/row.h), to each of `tallies` (such as one of its
- * agent, one of all). Fails for lack of memory only. */
+/* Adds a row, whose line is `record` (engine/record_row.h), to each of `tallies` (such as one of
+ * its agent, one of all). Fails for lack of memory only. */
 WEIR_MUST_USE weir_status wr_tallier_add(struct wr_tallier *tallier,
                                          const struct wr_ledger_row *row,
                                          const struct wr_record *record,

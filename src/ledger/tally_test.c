@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "base/span.h"
-#include "record/row.h"
+#include "engine/record_row.h"
 
 /* Prices that can be added up by hand, in USD per million: input 10, reads 1, writes 12.5,
  * output 50. */

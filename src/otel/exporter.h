@@ -15,10 +15,10 @@
 
 #include <stdatomic.h>
 
+#include "engine/record.h"
 #include "models/registry.h"
 #include "net/fetch.h"
 #include "otel/settings.h"
-#include "record/record.h"
 
 struct wr_otel;
 

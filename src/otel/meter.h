@@ -8,8 +8,8 @@
 #ifndef WR_OTEL_METER_H
 #define WR_OTEL_METER_H
 
+#include "engine/record.h"
 #include "json/write.h"
-#include "record/record.h"
 
 struct wr_otel_meter;
 

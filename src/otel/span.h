@@ -7,8 +7,8 @@
 #ifndef WR_OTEL_SPAN_H
 #define WR_OTEL_SPAN_H
 
+#include "engine/record.h"
 #include "json/write.h"
-#include "record/record.h"
 
 /* One of OTLP's attributes, as an item of an open list. */
 void wr_otel_text(struct wr_json_writer *w, const char *key, weir_span text); /* empty: none */

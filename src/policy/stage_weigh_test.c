@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "base/span.h"
+#include "engine/record.h"
 #include "engine/run_record.h"
-#include "record/record.h"
 #include "tests/test_run.h"
 
 enum { BODY_BYTES_MAX = 1 << 20, LINE_TOKENS = 10 };

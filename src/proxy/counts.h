@@ -14,8 +14,8 @@
 #ifndef WR_PROXY_COUNTS_H
 #define WR_PROXY_COUNTS_H
 
+#include "engine/record.h"
 #include "models/calibrate.h"
-#include "record/record.h"
 
 struct wr_counts;
 

@@ -23,7 +23,7 @@
 #include <stdatomic.h>
 
 #include "base/limits.h"
-#include "record/record.h"
+#include "engine/record.h"
 
 struct wr_departures {
     _Atomic uint64_t entries[WR_PROXY_DEPARTURES_MAX]; /* 0: free */

@@ -9,12 +9,12 @@
 #include <stdatomic.h>
 
 #include "api/api.h"
+#include "engine/record.h"
 #include "mcp/server.h"
 #include "proxy/departures.h"
 #include "proxy/places.h"
 #include "proxy/shares.h"
 #include "proxy/upstream_state.h"
-#include "record/record.h"
 
 enum {
     WR_METRICS_APIS = WR_APIS_COUNT + 1, /* the first: none of them */

@@ -16,12 +16,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "api/api.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/os.h"
 #include "base/span.h"
+#include "engine/record.h"
 #include "engine/request.h"
 #include "policy/budget.h"
 #include "policy/orders.h"
@@ -29,7 +30,6 @@
 #include "proxy/metrics.h"
 #include "proxy/rollout.h"
 #include "proxy/task.h"
-#include "record/record.h"
 
 enum { THREADS_MAX = 64, FRONT_BYTES = 1024, YIELD_BYTES_LEAST = 64 * 1024 };
 

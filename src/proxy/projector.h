@@ -10,6 +10,7 @@
 #include <uv.h>
 
 #include "base/buf.h"
+#include "engine/record.h"
 #include "net/decode.h"
 #include "proxy/answers.h"
 #include "proxy/crash.h"
@@ -20,7 +21,6 @@
 #include "proxy/quality_watch.h"
 #include "proxy/rollout.h"
 #include "proxy/route.h"
-#include "record/record.h"
 #include "weir/weir.h"
 
 struct wr_metrics;

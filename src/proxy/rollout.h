@@ -17,8 +17,8 @@
 #define WR_PROXY_ROLLOUT_H
 
 #include "base/arena.h"
+#include "engine/record.h"
 #include "proxy/config.h"
-#include "record/record.h"
 #include "weir/store.h"
 
 /* The form that a session is bound to. */

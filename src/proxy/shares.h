@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 
 #include "base/buf.h"
-#include "record/record.h"
+#include "engine/record.h"
 
 #define WR_SHARE_LABEL_MAP(X) \
     X(user)                   \

@@ -7,9 +7,9 @@
 #define WR_PROXY_TAP_H
 
 #include "api/answer.h"
+#include "engine/record.h"
 #include "net/decode.h"
 #include "net/head.h"
-#include "record/record.h"
 
 struct wr_tap {
     enum { WR_TAP_OFF, WR_TAP_STREAM, WR_TAP_FRAMES, WR_TAP_WHOLE } kind;

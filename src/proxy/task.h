@@ -3,11 +3,11 @@
 #ifndef WR_PROXY_TASK_H
 #define WR_PROXY_TASK_H
 
+#include "engine/record.h"
 #include "proxy/notes.h"
 #include "proxy/projector.h"
 #include "proxy/rollout.h"
 #include "proxy/store_state.h"
-#include "record/record.h"
 #include "weir/request.h"
 
 void wr_task_release(struct wr_task *task); /* what it holds, not the struct */

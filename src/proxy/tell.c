@@ -9,12 +9,12 @@
 
 #include "base/clock.h"
 #include "base/span.h"
+#include "engine/record_row.h"
 #include "proxy/counts.h"
 #include "proxy/door.h"
 #include "proxy/exchange.h"
 #include "proxy/exchange_inside.h"
 #include "proxy/log.h"
-#include "record/row.h"
 
 /* How the task goes, with what the answer shows of it. */
 static void watch_answer(struct wr_exchange *ex)

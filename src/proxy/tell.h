@@ -2,7 +2,7 @@
 #ifndef WR_PROXY_TELL_H
 #define WR_PROXY_TELL_H
 
-#include "record/record.h"
+#include "engine/record.h"
 
 struct wr_service;
 struct wr_said;

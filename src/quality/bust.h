@@ -14,7 +14,7 @@
 #ifndef WR_QUALITY_BUST_H
 #define WR_QUALITY_BUST_H
 
-#include "record/record.h"
+#include "engine/record.h"
 #include "transcript/transcript.h"
 
 /* A request as it came and as it was sent, as rows of hashes: what the next request of

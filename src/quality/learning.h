@@ -20,8 +20,8 @@
 #define WR_QUALITY_LEARNING_H
 
 #include "base/limits.h"
+#include "engine/record_quality.h"
 #include "policy/way.h"
-#include "record/quality.h"
 
 enum {
     WR_LEARNING_BAD_POINTS = 3,

@@ -9,9 +9,9 @@
 #ifndef WR_SESSION_SESSION_H
 #define WR_SESSION_SESSION_H
 
+#include "engine/record.h"
 #include "models/window.h"
 #include "policy/meter.h"
-#include "record/record.h"
 #include "session/journal.h"
 #include "session/past.h"
 #include "session/session_policy.h"

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/limits.h"
-#include "record/row.h"
+#include "engine/record_row.h"
 
 weir_status wr_body_read(const struct wr_ledger_row *said, bool is_sent,
                          struct weir_request **request, struct weir_err *err)

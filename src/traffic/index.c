@@ -14,7 +14,7 @@
 #include "base/span.h"
 #include "base/text.h"
 #include "base/vec.h"
-#include "record/row.h"
+#include "engine/record_row.h"
 #include "traffic/words.h"
 
 enum { SESSIONS_FIRST = 64, NAMES_MAX = 1024, EXTENT_MS = 2000 };

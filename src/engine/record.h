@@ -5,24 +5,24 @@
  * request fills in the rest. Everything that tells of a request (the report, the line of the log,
  * the row in the store, metrics, cache busts, receipts) is a sink: a function that takes a const
  * record. Nothing in this process reads its own JSON back to learn what it did; what other
- * processes left in the store is read back into this struct by record/row.h.
+ * processes left in the store is read back into this struct by engine/record_row.h.
  *
  * 1. A record holds names, figures and constant sentences, never a word of what was said.
  * 2. Zeroed it says nothing. A word whose `ptr` is NULL is not known.
  * 3. `changes` and `inserts` live as long as the engine's request; everything else that is pointed
  *    at outlives the record.
  */
-#ifndef WR_RECORD_RECORD_H
-#define WR_RECORD_RECORD_H
+#ifndef WR_ENGINE_RECORD_H
+#define WR_ENGINE_RECORD_H
 
 #include "api/answer.h"
 #include "api/api.h"
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
+#include "engine/record_quality.h"
 #include "models/cost.h"
 #include "policy/fold.h"
-#include "record/quality.h"
 
 struct wr_models;
 

@@ -1,4 +1,4 @@
-/* row.h -- the line of a request (docs/telemetry.md): a sink of the record, and its inverse.
+/* record_row.h -- the line of a request (docs/telemetry.md): a sink of the record, and its inverse.
  *
  * The line is what the log has, and what the row of its session in the store holds. One table names
  * each member and its place in the record; writing and reading both go by it, so what one process
@@ -8,12 +8,12 @@
  * 2. What an older line does not say is as wr_record_init() leaves it; what is no such value, or is
  *    not known here, is passed over.
  */
-#ifndef WR_RECORD_ROW_H
-#define WR_RECORD_ROW_H
+#ifndef WR_ENGINE_RECORD_ROW_H
+#define WR_ENGINE_RECORD_ROW_H
 
+#include "engine/record.h"
 #include "json/json.h"
 #include "json/write.h"
-#include "record/record.h"
 
 /* Appends one line, LF included. */
 void wr_row_write(const struct wr_record *record, struct wr_buf *out);

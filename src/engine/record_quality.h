@@ -1,11 +1,11 @@
-/* quality.h -- signs of how a task goes, read from one request and the answer to it.
+/* record_quality.h -- signs of how a task goes, read from one request and the answer to it.
  *
  * Each sign is a count of what was seen in this request or answer and not in one before, so that
  * the sum over a session's requests is the session's. They are figures, never text. The names with
  * "task_quality_" before them are those of the log.
  */
-#ifndef WR_RECORD_QUALITY_H
-#define WR_RECORD_QUALITY_H
+#ifndef WR_ENGINE_RECORD_QUALITY_H
+#define WR_ENGINE_RECORD_QUALITY_H
 
 #include <stdbool.h>
 #include <stdint.h>

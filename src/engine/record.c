@@ -1,11 +1,11 @@
 /* The record of a request: how it begins, what usage and prices add to it, how it is settled. */
-#include "record/record.h"
+#include "engine/record.h"
 
 #include <string.h>
 
+#include "engine/record_row.h"
 #include "json/write.h"
 #include "models/lookup.h"
-#include "record/row.h"
 
 const char *wr_bust_name(enum wr_bust bust)
 {

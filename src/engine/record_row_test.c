@@ -1,4 +1,4 @@
-#include "record/row.h"
+#include "engine/record_row.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

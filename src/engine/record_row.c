@@ -1,11 +1,11 @@
-/* row.c -- the line of a request, written and read by one table.
+/* record_row.c -- the line of a request, written and read by one table.
  *
  * A row of the table is a member of the line: its name, its type, its place in struct wr_record,
  * and the group that it belongs to. The groups stand in the order of the line; whether a group is
  * in it depends on what happened to the request. In shadow the groups that tell of the projection
  * have "shadow_" before their names, so that nobody adds them to figures of what was sent.
  */
-#include "record/row.h"
+#include "engine/record_row.h"
 
 #include "policy/budget.h"
 
