@@ -25,7 +25,7 @@ static const char yaml[] =
 struct talk {
     struct weir_engine *engine;
     struct weir_store *store;
-    const char *tools;
+    const char *tools, *model;
     int reads;
     int64_t now_ms;
     struct wr_arena arena; /* of the plan */
@@ -44,7 +44,7 @@ static void new_engine(struct talk *t)
 
 static void open_talk(struct talk *t, const char *tools)
 {
-    *t = (struct talk){.tools = tools, .now_ms = 1750000000000};
+    *t = (struct talk){.tools = tools, .model = "gpt-5", .now_ms = 1750000000000};
     new_engine(t);
     assert_int_equal(weir_store_new_memory(0, &t->store), WEIR_OK);
     wr_arena_init(&t->arena, WR_ARENA_BYTES_MAX);
@@ -64,9 +64,10 @@ static void close_talk(struct talk *t)
 static void write_body(const struct talk *t, struct wr_buf *out)
 {
     wr_buf_init(out, BODY_BYTES_MAX);
-    wr_buf_text(out,
-                "{\"model\":\"gpt-5\",\"tools\":[{\"type\":\"function\",\"function\":{\"name\":"
-                "\"weir_recall\"}}],\"messages\":[{\"role\":\"user\",\"content\":\"go\"}");
+    wr_buf_printf(out,
+                  "{\"model\":\"%s\",\"tools\":[{\"type\":\"function\",\"function\":{\"name\":"
+                  "\"weir_recall\"}}],\"messages\":[{\"role\":\"user\",\"content\":\"go\"}",
+                  t->model);
     for (int i = 0; i < t->reads; i++) {
         wr_buf_printf(out,
                       ",{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"c%d\","
@@ -218,6 +219,33 @@ static void each_piece_has_its_money(void **state)
     close_talk(&t);
 }
 
+/* A cache is written at its own price where the provider has one, at that of input elsewhere. */
+static void what_is_written_again_has_its_price(void **state)
+{
+    static const struct {
+        const char *model;
+        int64_t writes_and_reads;      /* what writing costs more than reading, per 1,000 tokens */
+    } rows[] = {{"gpt-5", 1250 - 125}, /* plain input */
+                {"gpt-6.1-sol", 2500 - 100},        /* kept for half an hour */
+                {"claude-fable-5-1", 12500 - 250}}; /* for five minutes */
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
+        struct talk t;
+        open_talk(&t, NULL);
+        t.model = rows[i].model;
+        for (int n = 0; n < 6; n++)
+            ask(&t, false);
+        int64_t again = number_in(&t, "next", "rewrites_tokens");
+        int64_t cost = number_in(&t, "next", "cost_micro_usd");
+        int64_t expected = again * rows[i].writes_and_reads / 1000;
+        assert_true(again > 1000);
+        if (cost < expected - 2 || cost > expected + 2)
+            fail_msg("%s: %lld tokens cost %lld, not %lld", rows[i].model, (long long)again,
+                     (long long)cost, (long long)expected);
+        close_talk(&t);
+    }
+}
+
 /* What is out has its age and the price of one recall: reads of files without end, each of which
  * came one answer after the one before. */
 static void each_piece_has_its_age(void **state)
@@ -366,6 +394,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_foretold_comes_true),
                                        cmocka_unit_test(each_piece_has_its_money),
+                                       cmocka_unit_test(what_is_written_again_has_its_price),
                                        cmocka_unit_test(each_piece_has_its_age),
                                        cmocka_unit_test(a_plan_leaves_no_trace),
                                        cmocka_unit_test(words_are_heard_once),

@@ -9,8 +9,9 @@
     "'{\\\"command\\\":\\\"" command "\\\"}'}}]}"
 #define RESULT(id, t) "{'role':'tool','tool_call_id':'" id "','content':'" t "'}"
 
-#define LONG  "this line is long enough that nobody would say it twice by chance"
-#define OTHER "another line that is as long as that one and says something else"
+#define LONG      "this line is long enough that nobody would say it twice by chance"
+#define SPLIT(at) "a line " at "whose colour ends behind its second word, as programs have it"
+#define OTHER     "another line that is as long as that one and says something else"
 
 /* 0 user, 1 call, 2 result, 3 call, 4 result, 5 user. */
 #define CHAT(one, two)                                                               \
@@ -92,6 +93,16 @@ static const struct {
      CHAT(LONG " \\n" LONG "  \\nmore", "x"),
      {FORM(CONDENSED, 2, LONG "\n" LONG)},
      NULL},
+    {"of a condensed text what was drawn over does not count",
+     CHAT("\\u001b[1m" SPLIT("\\u001b[0m") "\\n\\u001b[1m" SPLIT("\\u001b[0m") "\\nmore of it",
+          "x"),
+     {FORM(TIDIED, 2, SPLIT("") "\n" SPLIT(""))},
+     NULL},
+    {"of one that was cut it does",
+     CHAT("\\u001b[1m" SPLIT("\\u001b[0m") "\\n\\u001b[1m" SPLIT("\\u001b[0m") "\\nmore of it",
+          "x"),
+     {FORM(CAPPED, 2, SPLIT("") "\n" SPLIT(""))},
+     "says the same twice"},
     {"nor may a new one stand twice",
      CHAT(LONG LONG LONG LONG, "x"),
      {FORM(CAPPED, 2, OTHER "\n" OTHER)},
