@@ -78,6 +78,20 @@ static const struct {
      "- preview: The file src/gate.c has been updated.\n"
      "assistant_result:\n"
      "  It is mended.\n" RULE},
+    {"a little room: the newest call with its result, a line for each before it", LOOP, 60,
+     "[COMPLETED AGENT LOOP SUMMARY]\n"
+     "files_changed: src/gate.c\n"
+     "files_read: src/sill.c\n"
+     "tool_activity:\n"
+     "- Bash: make\n"
+     "- Read: src/gate.c\n"
+     "- Read: src/sill.c\n"
+     "- [TOOL RESULT SUMMARY]\n"
+     "- capability: Edit\n"
+     "- path: src/gate.c\n"
+     "- preview: The file src/gate.c has been updated.\n"
+     "assistant_result:\n"
+     "  It is mended.\n" RULE},
     {"no room: the words and the way back", LOOP, 1,
      "[COMPLETED AGENT LOOP SUMMARY]\n"
      "tool_activity:\n"

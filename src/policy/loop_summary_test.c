@@ -1,6 +1,7 @@
 #include "policy/loop_summary.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "tests/test_file.h"
 #include "policy/budget.h"
@@ -375,6 +376,35 @@ static void a_long_log_shows_its_end(void **state)
     wr_buf_release(&body);
 }
 
+/* By what the tool does, whatever it is called: what runs or is waited for is read from its end. */
+static void what_runs_shows_its_end(void **state)
+{
+    static const struct {
+        const char *tool, *arguments;
+        bool shows_its_end;
+    } rows[] = {{"TaskOutput", "{\\\"task_id\\\":\\\"t1\\\"}", true},
+                {"Task", "{\\\"prompt\\\":\\\"look\\\"}", true},
+                {"WebSearch", "{\\\"query\\\":\\\"weirs\\\"}", false}};
+    static const struct wr_loop_options small = {100, 20, test_count, NULL, 0};
+    (void)state;
+
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
+        struct test_transcript test;
+        struct wr_buf body;
+        wr_buf_init(&body, 1 << 20);
+        wr_buf_printf(&body, "{\"messages\":[" USER("x") "," CALL("c", "%s", "%s", "begin\\n"),
+                      rows[i].tool, rows[i].arguments);
+        body.len -= strlen("\"}");
+        repeat(&body, "working\\n", 100);
+        wr_buf_text(&body, "the end\"}]}");
+        weir_span text = result_text(&test, wr_buf_view(&body), &small, false);
+        if ((wr_span_find(text, WR_LIT("the end"), 0) != SIZE_MAX) != rows[i].shows_its_end)
+            fail_msg("%s: %.*s", rows[i].tool, (int)text.len, text.ptr);
+        test_transcript_close(&test);
+        wr_buf_release(&body);
+    }
+}
+
 /* What an edit behind `arrived` does is not known yet. */
 static void a_read_says_that_its_file_was_changed(void **state)
 {
@@ -532,6 +562,7 @@ int main(void)
         cmocka_unit_test(a_preview_is_cut_past_its_tokens),
         cmocka_unit_test(evidence_has_room_up_to_its_last_token),
         cmocka_unit_test(a_long_log_shows_its_end),
+        cmocka_unit_test(what_runs_shows_its_end),
         cmocka_unit_test(a_read_says_that_its_file_was_changed),
         cmocka_unit_test(evidence_goes_to_the_newest_reads),
     };

@@ -19,7 +19,9 @@ static void a_line_is_read_and_written_again(void **state)
                                         "undo",
                                         "now",
                                         "exact",
-                                        "resume"};
+                                        "resume",
+                                        "odds 1",
+                                        "odds 500"};
     (void)state;
     for (size_t i = 0; i < WR_COUNT_OF(lines); i++) {
         struct wr_order order;
@@ -35,8 +37,9 @@ static void a_line_is_read_and_written_again(void **state)
 static void what_is_no_order_is_refused(void **state)
 {
     static const char *const lines[] = {
-        "",        "pin",      "pin tool",         "pin tool ",        "pin x y",
-        "undo it", "Pin tool", "pin path a\nundo", "pin path \x1b[31m"};
+        "",         "pin",      "pin tool",         "pin tool ",         "pin x y",
+        "undo it",  "Pin tool", "pin path a\nundo", "pin path \x1b[31m", "odds 0",
+        "odds 501", "odds many"};
     char too_long[WR_ORDER_BYTES_MAX + 2];
     struct wr_order order;
     (void)state;

@@ -611,6 +611,23 @@ static void completed_loops_fold(void **state)
     done(&d);
 }
 
+/* In a budget it frees most of itself, and the budget is held. */
+static void a_loop_folds_into_its_budget(void **state)
+{
+    struct deepened d;
+    (void)state;
+    prepare(&d);
+    write_loops(&d.body);
+    d.turns[7].is_cold = true;
+    deepen(&d, POLICY(NO_PAY ", summary_tokens: 300"));
+    const struct wr_fold *fold = fold_of(&d);
+    assert_true(is_step(&d, WR_STEP_COLD));
+    assert_int_equal(fold->inserts_count, 1);
+    assert_in_range(fold->inserts[0].text.len / 4, 100, 120 + 300);
+    assert_int_equal(form_of(&d, 1), WR_FORM_DROPPED);
+    done(&d);
+}
+
 /* The loop has about 6040 tokens, of which a half may go. Counted again as stubs of its four older
  * results they would be more than all there is, and any step would pay. */
 static void what_a_loop_frees_is_counted_once(void **state)
@@ -725,6 +742,7 @@ int main(void)
         cmocka_unit_test(a_tool_that_is_exempt_stays),
         cmocka_unit_test(what_was_condensed_may_become_a_stub),
         cmocka_unit_test(completed_loops_fold),
+        cmocka_unit_test(a_loop_folds_into_its_budget),
         cmocka_unit_test(what_a_loop_frees_is_counted_once),
         cmocka_unit_test(a_loop_that_cannot_fold_is_no_gain),
         cmocka_unit_test(every_stub_is_recalled_from_the_store),

@@ -361,6 +361,22 @@ static const char long_body[] =
                             CALL("7", "Read", "{\\\"file_path\\\":\\\"/r/source/file_b.c\\\"}", "a")
                                 MODEL("Next I fix c.") "]}";
 
+static const char commands_body[] =
+    "{\"messages\":[{\"role\":\"user\",\"content\":\"go\"}" BASH("1", "make a", "ok")
+        BASH("2", "make b", "ok") BASH("3", "make c", "ok") BASH("4", "make d", "ok")
+            BASH("5", "make a", "ok") MODEL("Done.") "]}";
+
+static void of_commands_the_newest_stay(void **state)
+{
+    struct test_transcript test;
+    (void)state;
+    weir_span text = summary_of(&test, commands_body, UINT32_MAX, 60);
+    if (wr_span_find(text, WR_LIT("`make a`"), 0) == SIZE_MAX ||
+        wr_span_find(text, WR_LIT("`make b`"), 0) != SIZE_MAX)
+        fail_msg("%.*s", (int)text.len, text.ptr);
+    test_transcript_close(&test);
+}
+
 static void a_cap_shortens_in_a_fixed_order(void **state)
 {
     static const struct {
@@ -490,6 +506,7 @@ int main(void)
         cmocka_unit_test(summaries),
         cmocka_unit_test(parts_tell_what_the_whole_would),
         cmocka_unit_test(a_cap_shortens_in_a_fixed_order),
+        cmocka_unit_test(of_commands_the_newest_stay),
         cmocka_unit_test(without_room_there_is_no_summary),
         cmocka_unit_test(a_longer_range_keeps_the_lines_before),
         cmocka_unit_test(what_is_not_included_is_not_told),
