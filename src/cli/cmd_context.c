@@ -240,8 +240,8 @@ static int show_context(const struct wr_books *books, const struct context_optio
                                     : wr_context_read(books->ledger, wr_span_of(o->tenant), session,
                                                       books->models, &arena, &context, &err);
     if (status) {
-        code = wr_cli_fail("%.*s%s%s; `weir sessions` lists them", (int)session.len, session.ptr,
-                           session.len ? ": " : "", err.text);
+        code = wr_cli_fail("%.*s%s%s", (int)session.len, session.ptr, session.len ? ": " : "",
+                           err.text);
     } else if (o->as_json) {
         wr_buf_byte(&json, '\n');
         code = wr_cli_end(&json, WR_EXIT_OK);
@@ -269,10 +269,13 @@ const struct wr_command wr_cmd_context = {
     .name = "context",
     .purpose = "what fills a session's window, and what happens as it fills",
     .usage = "[OPTIONS] [SESSION]",
-    .about = "Shows what fills the window of a session that went through `weir serve`: tokens by "
-             "kind of content, what the provider counted, where the session's policy does what, "
-             "and what the session has cost. SESSION is its name or how that begins; without it, "
-             "the most recent one.",
+    .about =
+        "Shows what fills the window of a session that went through `weir serve`: tokens by "
+        "kind of content (the bar is the prompt, the shares are of the window; `other` is what "
+        "frames messages, summaries and notices), what the provider counted, where the session's "
+        "policy does what, "
+        "and what the session has cost. SESSION is its name or how that begins; without it, "
+        "the most recent one.",
     WR_OPTIONS(options),
     .defaults = &(const struct context_options){.tenant = WR_CLI_TENANT},
     .words_max = 1,

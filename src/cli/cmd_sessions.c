@@ -157,7 +157,7 @@ static void put_busts(struct wr_buf *out, const struct wr_tally *t)
 }
 
 static const struct wr_table_column columns[] = {
-    {"session", .cut_min = 16},
+    {"session", .cut_min = 18},
     {"user", .rank = 2, .cut_min = 8},
     {"agent", .rank = 1, .cut_min = 8},
     {"model", .cut_min = 12},
@@ -175,7 +175,9 @@ static void put_row(struct wr_table *table, const struct listed *item, bool has_
     struct wr_buf cell;
 
     wr_buf_init(&cell, WR_OUTPUT_BYTES_MAX);
-    wr_table_cell(table, item->session.session);
+    wr_session_put_short(&cell, item->session.session);
+    wr_table_cell(table, wr_buf_view(&cell));
+    wr_buf_reset(&cell);
     if (has_users)
         wr_table_cell(table, item->user);
     wr_table_cell(table, item->session.agent);
@@ -210,6 +212,11 @@ static bool is_wanted(const struct listed *item, const struct sessions_options *
            (!o->upstream || wr_span_is(item->upstream, o->upstream));
 }
 
+static bool is_narrowed(const struct sessions_options *o)
+{
+    return o->since || o->agent || o->user || o->team || o->model || o->upstream;
+}
+
 static int print_sessions(struct listing *l, const struct sessions_options *o)
 {
     struct wr_table_column taken[WR_COUNT_OF(columns)];
@@ -229,9 +236,11 @@ static int print_sessions(struct listing *l, const struct sessions_options *o)
             put_row(&table, &l->items[i], l->has_users);
     }
     if (!as_json && count)
-        wr_table_print(&table, wr_cli_columns(), &l->out);
+        wr_table_print(&table, wr_cli_columns_told(), &l->out);
     if (!as_json && !count)
-        wr_buf_text(&l->out, "no sessions; `weir serve` keeps them\n");
+        wr_buf_text(&l->out, is_narrowed(o)
+                                 ? "no session fits all of that; `weir sessions` alone lists them\n"
+                                 : "no sessions; `weir serve` keeps them\n");
     return wr_cli_end(&l->out, WR_EXIT_OK);
 }
 

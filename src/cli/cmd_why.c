@@ -603,8 +603,7 @@ static bool read_session_report(struct wr_ledger *ledger, const char *name, cons
 
     if (wr_session_find(ledger, wr_span_of(tenant), wr_span_of(name), steering->arena, &session,
                         &err)) {
-        wr_cli_fail("%s is no file, and as a session: %s; `weir sessions` lists them", name,
-                    err.text);
+        wr_cli_fail("%s is no file, and as a session: %s", name, err.text);
         return false;
     }
     if (wr_ledger_report(ledger, session.tenant, session.session, &row, &err)) {

@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 
+#include "base/ascii.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/limits.h"
@@ -25,7 +26,9 @@ struct prompt {
     int64_t tokens;
 };
 
-enum { PROMPTS_MAX = 64 };
+enum { PROMPTS_MAX = 64, PART_DIGITS = 6 };
+
+#define LISTED "`weir sessions` lists them"
 
 struct reading {
     struct wr_context *context;
@@ -340,6 +343,44 @@ static weir_span behind_colon(weir_span name)
     return at == SIZE_MAX ? name : wr_span_cut(name, at + 1, name.len);
 }
 
+/* How `word` begins, part for part where it has a '/' and the name too. */
+static bool begins_so(weir_span name, weir_span word)
+{
+    size_t in_name = wr_span_find(name, WR_LIT("/"), 0);
+    size_t in_word = wr_span_find(word, WR_LIT("/"), 0);
+
+    if (in_name == SIZE_MAX || in_word == SIZE_MAX)
+        return wr_span_starts(name, word);
+    return wr_span_starts(wr_span_cut(name, 0, in_name), wr_span_cut(word, 0, in_word)) &&
+           wr_span_starts(wr_span_cut(name, in_name + 1, name.len),
+                          wr_span_cut(word, in_word + 1, word.len));
+}
+
+/* Hashes and random numbers say nothing by themselves: their first digits are enough. */
+static void put_part(struct wr_buf *out, weir_span part)
+{
+    size_t digits = 0;
+    while (digits < part.len && (wr_is_lower_hex(part.ptr[digits]) || part.ptr[digits] == '-'))
+        digits++;
+    bool is_short = digits == part.len && digits > PART_DIGITS;
+    wr_buf_append(out, is_short ? wr_span_cut(part, 0, PART_DIGITS) : part);
+}
+
+void wr_session_put_short(struct wr_buf *out, weir_span name)
+{
+    size_t slash = wr_span_find(name, WR_LIT("/"), 0);
+    weir_span id = behind_colon(name);
+
+    if (slash == SIZE_MAX || slash < name.len - id.len) {
+        wr_buf_append(out, name);
+        return;
+    }
+    wr_buf_append(out, wr_span_cut(name, 0, name.len - id.len));
+    put_part(out, wr_span_cut(name, name.len - id.len, slash));
+    wr_buf_byte(out, '/');
+    put_part(out, wr_span_cut(name, slash + 1, name.len));
+}
+
 static weir_status keep_found(struct search *s, const struct wr_ledger_session *session)
 {
     *s->found = *session;
@@ -358,8 +399,8 @@ static weir_status on_session(void *user, const struct wr_ledger_session *sessio
 
     if (!s->word.len)
         return s->count++ ? WEIR_OK : keep_found(s, session);
-    if (!wr_span_starts(session->session, s->word) &&
-        !wr_span_starts(behind_colon(session->session), s->word))
+    if (!begins_so(session->session, s->word) &&
+        !begins_so(behind_colon(session->session), s->word))
         return WEIR_OK;
     s->count++;
     if (s->is_whole || (s->count > 1 && !is_whole))
@@ -380,9 +421,10 @@ weir_status wr_session_find(struct wr_ledger *ledger, weir_span tenant, weir_spa
         return status;
     if (!search.count)
         return wr_fail(err, WEIR_NOTFOUND, 0,
-                       word.len ? "no session is called so" : "no request has been kept yet");
+                       word.len ? "no session is called so; " LISTED
+                                : "no request has been kept yet");
     if (search.count > 1 && word.len && !search.is_whole)
-        return wr_fail(err, WEIR_INVALID, 0, "%zu sessions begin so; give more of the name",
-                       search.count);
+        return wr_fail(err, WEIR_INVALID, 0,
+                       "%zu sessions begin so; give more of the name; " LISTED, search.count);
     return WEIR_OK;
 }

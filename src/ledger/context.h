@@ -74,10 +74,15 @@ WEIR_MUST_USE weir_status wr_context_write_json(struct wr_ledger *ledger, weir_s
 /* ---- the session that somebody means ---- */
 
 /* `word` is a session's whole name, or how it begins, with or without what stands before its first
- * ':' ("codex:"); empty: the most recently used. `tenant` may be empty: of all. The names in
- * `found` are in `arena`. WEIR_NOTFOUND: there is none; WEIR_INVALID: there are several. */
+ * ':' ("codex:"), and of a name of two parts how either begins ("hash:b9e4/fa47"); empty: the most
+ * recently used. `tenant` may be empty: of all. The names in `found` are in `arena`. WEIR_NOTFOUND:
+ * there is none; WEIR_INVALID: there are several. */
 WEIR_MUST_USE weir_status wr_session_find(struct wr_ledger *ledger, weir_span tenant,
                                           weir_span word, struct wr_arena *arena,
                                           struct wr_ledger_session *found, struct weir_err *err);
+
+/* A name of two long parts as wr_session_find() takes it, short enough for a table; others whole.
+ */
+void wr_session_put_short(struct wr_buf *out, weir_span name);
 
 #endif

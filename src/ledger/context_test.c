@@ -88,12 +88,46 @@ static const struct {
     {"several behind the agent", "a", WEIR_INVALID, NULL},
     {"none", "nobody", WEIR_NOTFOUND, NULL},
     {"a part that is not the beginning", "bc", WEIR_NOTFOUND, NULL},
+    {"how both parts begin", "hash:b9e4/fa", WEIR_OK, "hash:b9e449c8aff5406a/fa47287a69ab2622"},
+    {"the same without the agent", "b9/fa", WEIR_OK, "hash:b9e449c8aff5406a/fa47287a69ab2622"},
+    {"a first part of several", "hash:b9e4", WEIR_INVALID, NULL},
+    {"a second part of none", "hash:b9e4/x", WEIR_NOTFOUND, NULL},
     {"nothing: the most recent", "", WEIR_OK, "z"},
 };
 
+static void a_name_of_two_parts_is_found_by_its_short_form(void **state)
+{
+    static const struct {
+        const char *name, *wanted;
+    } cases[] = {
+        {"hash:b9e449c8aff5406a/fa47287a69ab2622", "hash:b9e449/fa4728"},
+        {"claude:0a1b2c3d-4e5f-6071/a7", "claude:0a1b2c/a7"},
+        {"hash:b9e449c8aff5406a", "hash:b9e449c8aff5406a"},
+        {"weir:our-project/a-long-branch", "weir:our-project/a-long-branch"},
+        {"key:a/b:cdefghijk", "key:a/b:cdefghijk"},
+        {"a/b:c", "a/b:c"},
+    };
+    struct wr_buf out;
+
+    (void)state;
+    wr_buf_init(&out, 1000);
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
+        wr_buf_reset(&out);
+        wr_session_put_short(&out, wr_span_of(cases[i].name));
+        if (!wr_span_is(wr_buf_view(&out), cases[i].wanted))
+            fail_msg("%s: %.*s", cases[i].name, (int)out.len, out.bytes);
+    }
+    wr_buf_release(&out);
+}
+
 static void a_session_is_found_by_what_somebody_writes(void **state)
 {
-    static const char *const names[] = {"codex:abc", "codex:ab", "claude:x1", "z"};
+    static const char *const names[] = {"codex:abc",
+                                        "codex:ab",
+                                        "claude:x1",
+                                        "hash:b9e449c8aff5406a/fa47287a69ab2622",
+                                        "hash:b9e449c8aff5406a/0b47287a69ab2622",
+                                        "z"};
     struct fixture *f = *state;
 
     for (size_t i = 0; i < WR_COUNT_OF(names); i++)
@@ -321,6 +355,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_session_is_found_by_what_somebody_writes),
+        cmocka_unit_test(a_name_of_two_parts_is_found_by_its_short_form),
         TEST(an_empty_ledger_has_none),
         TEST(the_figures_are_those_of_the_line),
         TEST(the_parts_add_up_to_the_window),
