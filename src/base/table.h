@@ -5,7 +5,7 @@
  *     wr_table_init(&table, columns, WR_COUNT_OF(columns), &arena);
  *     wr_table_cell(&table, model->id);              one a column, row by row
  *     wr_table_format(&table, "%u", model->window);
- *     wr_table_print(&table, wr_cli_columns(), &out);
+ *     wr_table_print(&table, wr_cli_columns_told(), &out);
  *
  * Where there is not enough room columns with a rank go, the largest rank first, then cells are cut
  * that may be; what went is named below the table. Cells may hold anything: control bytes become

@@ -224,7 +224,7 @@ static void put_table(struct wr_buf *out, const struct wr_models *models)
     wr_table_init(&table, columns, WR_COUNT_OF(columns), &arena);
     for (uint32_t i = 0; i < wr_models_count(models); i++)
         put_row(&table, wr_models_at(models, i));
-    wr_table_print(&table, wr_cli_columns(), out);
+    wr_table_print(&table, wr_cli_columns_told(), out);
     wr_arena_release(&arena);
     wr_buf_printf(out,
                   "%u models, facts of %.*s; prices in USD per million tokens,\n"

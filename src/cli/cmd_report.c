@@ -160,7 +160,7 @@ static void put_parts(struct wr_buf *out, const struct wr_table_column columns[1
     for (size_t i = 0; i < parts->count; i++)
         put_part(&table, &parts->items[i]);
     wr_buf_byte(out, '\n');
-    wr_table_print(&table, wr_cli_columns(), out);
+    wr_table_print(&table, wr_cli_columns_told(), out);
     wr_arena_release(&arena);
 }
 
@@ -260,7 +260,7 @@ static int make_holdout(const struct wr_books *books, const struct report_option
         wr_holdout_print(holdout, &out);
     wr_holdout_free(holdout);
     if (!status)
-        return wr_cli_end(&out, WR_EXIT_OK);
+        return o->as_json ? wr_cli_end(&out, WR_EXIT_OK) : wr_cli_end_fitted(&out, WR_EXIT_OK);
     wr_buf_release(&out);
     return wr_cli_fail_status(status, &err);
 }

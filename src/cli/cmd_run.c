@@ -23,6 +23,7 @@
 #include "base/limits.h"
 #include "base/os.h"
 #include "base/span.h"
+#include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/open.h"
 #include "launch/child.h"
@@ -35,7 +36,13 @@
 
 #define STDERR_NAME "serve.stderr"
 
-enum { PATH_BYTES_MAX = 4096, NOT_FOUND = 127, SIGNAL_BASE = 128, ROWS_PAUSE_MS = 400 };
+enum {
+    PATH_BYTES_MAX = 4096,
+    NOT_FOUND = 127,
+    SIGNAL_BASE = 128,
+    ROWS_PAUSE_MS = 400,
+    NAME_COLUMNS = 19
+};
 
 struct run_options {
     struct wr_run_options run;
@@ -94,25 +101,33 @@ static bool is_address(const char *listen)
            port <= UINT16_MAX && !strpbrk(listen, " /?#@");
 }
 
+/* What is to be typed stays on one line, to be copied. */
 static int list_agents(const char *listen)
 {
     char root[512];
     struct wr_launch launch = {.root = root};
     struct wr_arena arena;
+    struct wr_buf out, what;
 
     if (listen && !is_address(listen))
         return wr_cli_fail("--listen wants HOST:PORT, not '%s'", listen);
     (void)snprintf(root, sizeof(root), "http://%s", listen ? listen : "127.0.0.1:4141");
     wr_arena_init(&arena, WR_LAUNCH_MEMORY_BYTES_MAX);
+    wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
+    wr_buf_init(&what, WR_OUTPUT_BYTES_MAX);
     for (size_t i = 0; wr_agent_at(i); i++) {
         const struct wr_agent *agent = wr_agent_at(i);
         const char *how = wr_launch_text(&arena, &launch, agent, agent->by_hand);
-        printf("%-18s %s\n%18s %s%s\n", agent->name, how ? how : "", "",
-               agent->refusal ? agent->refusal : agent->what,
-               wr_agent_is_known(agent) && !agent->tried ? " (untried)" : "");
+        wr_buf_printf(&out, "%-18s %s\n%18s ", agent->name, how ? how : "", "");
+        wr_buf_reset(&what);
+        wr_buf_printf(&what, "%s%s", agent->refusal ? agent->refusal : agent->what,
+                      wr_agent_is_known(agent) && !agent->tried ? " (untried)" : "");
+        wr_text_wrap(&out, wr_buf_view(&what), wr_cli_columns() - NAME_COLUMNS, NAME_COLUMNS);
+        wr_buf_byte(&out, '\n');
     }
+    wr_buf_release(&what);
     wr_arena_release(&arena);
-    return WR_EXIT_OK;
+    return wr_cli_end(&out, WR_EXIT_OK);
 }
 
 /* ---- what is known before anything runs ---- */

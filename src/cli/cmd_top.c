@@ -9,7 +9,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
@@ -33,7 +32,7 @@ static const struct wr_option options[] = {
     WR_ROW_PRICES(config),
 };
 
-enum { SESSIONS_SHOWN = 20, BAR_CELLS = 11, OTHER_LINES = 7 };
+enum { SESSIONS_SHOWN = 20, BAR_CELLS = 11, OTHER_LINES = 7, WRAPPED_LINES = 3, WIDE_COLUMNS = 80 };
 
 static volatile sig_atomic_t is_over;
 
@@ -110,11 +109,9 @@ static void put_what_happened(struct wr_table *table, const struct wr_tally *t)
     wr_buf_release(&words);
 }
 
-static void put_session(struct wr_table *table, const struct wr_traffic_session *s, weir_span words,
-                        int64_t now_ms)
+static void put_session(struct wr_table *table, const struct wr_traffic_session *s, weir_span words)
 {
     struct wr_buf saved;
-    int64_t ago_s = now_ms > s->last_ms ? (now_ms - s->last_ms) / 1000 : 0;
 
     wr_table_cell(table, words.len ? words : s->session);
     wr_table_cell(table, s->agent);
@@ -123,11 +120,10 @@ static void put_session(struct wr_table *table, const struct wr_traffic_session 
     wr_buf_init(&saved, 64);
     wr_cli_put_money(&saved, (int64_t)s->tally.unchanged_micro_usd - (int64_t)s->tally.micro_usd);
     wr_table_cell(table, wr_buf_view(&saved));
+    wr_buf_reset(&saved);
+    wr_cli_put_ago(&saved, s->last_ms);
+    wr_table_cell(table, wr_buf_view(&saved));
     wr_buf_release(&saved);
-    if (ago_s < 120)
-        wr_table_format(table, "%lld s", (long long)ago_s);
-    else
-        wr_table_format(table, "%lld min", (long long)ago_s / 60);
     put_what_happened(table, &s->tally);
 }
 
@@ -138,7 +134,8 @@ static size_t sessions_shown(bool is_once)
 
     if (is_once || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_row)
         return SESSIONS_SHOWN;
-    return size.ws_row > OTHER_LINES ? size.ws_row - OTHER_LINES : 1;
+    int others = OTHER_LINES + (wr_cli_columns() < WIDE_COLUMNS ? WRAPPED_LINES : 0);
+    return size.ws_row > others ? (size_t)(size.ws_row - others) : 1;
 }
 
 static weir_status draw(struct wr_traffic_index *index, struct wr_ledger *ledger, bool is_once,
@@ -162,10 +159,9 @@ static weir_status draw(struct wr_traffic_index *index, struct wr_ledger *ledger
         wr_traffic_index_find(index, ledger, &filter, &arena, &count);
     wr_table_init(&table, columns, WR_COUNT_OF(columns), &arena);
     for (size_t i = 0; found && i < count && i < shown; i++)
-        put_session(&table, found[i], wr_traffic_index_words(index, ledger, found[i]),
-                    wr_clock_ms());
+        put_session(&table, found[i], wr_traffic_index_words(index, ledger, found[i]));
     if (count)
-        wr_table_print(&table, wr_cli_columns(), out);
+        wr_table_print(&table, wr_cli_columns_told(), out);
     else
         wr_buf_text(out,
                     "Nothing has come through yet. Start an agent with `weir run -- claude`.\n");
@@ -182,13 +178,18 @@ static weir_status draw(struct wr_traffic_index *index, struct wr_ledger *ledger
 /* Every line over what stood there, and nothing below the last. */
 static void show_picture(const struct wr_buf *out)
 {
-    weir_span rest = wr_buf_view(out), line;
+    struct wr_buf fitted;
+    weir_span rest, line;
 
+    wr_buf_init(&fitted, WR_OUTPUT_BYTES_MAX);
+    wr_text_fit(&fitted, wr_buf_view(out), wr_cli_columns());
+    rest = wr_buf_view(&fitted);
     (void)fputs("\033[H", stdout);
     for (bool is_first = true; wr_span_line(&rest, &line); is_first = false)
         (void)printf("%s%.*s\033[K", is_first ? "" : "\r\n", (int)line.len, line.ptr);
     (void)fputs("\033[J", stdout);
     (void)fflush(stdout);
+    wr_buf_release(&fitted);
 }
 
 static int show(struct wr_books *books, const struct top_options *o)
@@ -222,7 +223,7 @@ static int show(struct wr_books *books, const struct top_options *o)
         return wr_cli_fail_status(status, &err);
     }
     if (is_once)
-        return wr_cli_end(&out, WR_EXIT_OK);
+        return wr_cli_end_fitted(&out, WR_EXIT_OK);
     wr_buf_release(&out);
     return WR_EXIT_OK;
 }
