@@ -25,7 +25,7 @@ import unicodedata
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 sys.path.insert(0, os.path.join(HERE, 'upstream'))
-from harness import PATIENCE_SECONDS, Checks, Folder, Upstream  # noqa: E402
+from harness import PATIENCE_SECONDS, Checks, Folder, Upstream, free_port  # noqa: E402
 
 PROGRAM = os.path.abspath(os.environ.get('WEIR', 'build/weir'))
 WIDTHS = (60, 80, 120, 200)
@@ -37,7 +37,7 @@ class Place:
     """A clone, a home and the programs of someone who has nothing yet."""
 
     def __init__(self, folder):
-        self.folder = folder
+        self.folder, self.session = folder, None
         self.clone, self.home = os.path.join(folder, 'weir'), os.path.join(folder, 'home')
         self.bin = os.path.join(folder, 'bin')
         self.upstream = Upstream(folder)
@@ -81,6 +81,11 @@ class Place:
                               env={**self.env, 'COLUMNS': str(columns)}, stdin=subprocess.DEVNULL,
                               capture_output=True, timeout=4 * PATIENCE_SECONDS)
         return done.returncode, done.stdout, done.stderr
+
+    def newest_session(self):
+        """Its whole name."""
+        _, out, _ = self.run('weir sessions --json')
+        return json.loads(out.split('\n', maxsplit=1)[0])['session']
 
 
 # ---- README ----
@@ -154,11 +159,14 @@ def runs_an_agent(place, command, shown):
 
 def says_why(place):
     """Of a session, by the name that is printed: what left, how old it is, what it would cost."""
-    _, out, _ = place.run('weir sessions --json')
-    session = json.loads(out.split('\n', maxsplit=1)[0])['session']
+    session = place.newest_session()
     ok('a name of a session may have a slash', '/' in session)
-    code, out, err = place.run(f'weir why {session}', 200)
-    ok('weir why knows it', (code, err), (0, ''))
+    _, table, _ = place.run('weir sessions', 60)
+    named = table.split('\n')[1].split()[0]
+    ok('a narrow terminal shows a short name', (len(named) < len(session), '..' in named),
+       (True, False))
+    code, out, err = place.run(f'weir why {named}', 200)
+    ok('weir why knows it by that', (code, err), (0, ''))
     said = re.search(r'#\d+ read \S+, [\d,]+ → [\d,]+ tokens\. .* The file was last used [\d,]+ '
                      r'answers? ago\. If it is wanted again, one recall costs \$0\.0\d+\.',
                      ' '.join(out.split()))
@@ -199,6 +207,103 @@ def tour_is_true(place):
     ok('the tour is as it is shown', (code, '' if code == 0 else out), (0, ''))
 
 
+# ---- examples of --help ----
+
+NOT_PLAYED = {  # what another program does, or what other tests play
+    'claude mcp add weir -- weir mcp': 'agents_install_test.sh',
+    'codex mcp add weir -- weir mcp': 'agents_install_test.sh',
+    'weir simulate ~/.codex --policy exact --through http://127.0.0.1:8787/v1 --upstream 9001':
+        'rival_test.sh',
+}
+EXITS = {  # nobody is there who could say yes, and nothing was installed or went badly
+    'weir install': (1, 'nothing was changed'),
+    'weir install --hook claude': (1, 'nothing was changed'),
+    'weir uninstall': (2, 'nothing is installed'),
+    'weir uninstall --yes': (2, 'nothing is installed'),
+    'weir undo 7f3a': (1, '--yes'),
+    'weir plan 7f3a --now': (1, '--yes'),
+    "weir learn --reset 'route=messages model=claude-opus-5 policy=auto'": (2, 'lists them'),
+}
+
+
+ASKS = """import os, time, urllib.request
+while True:
+    try:
+        urllib.request.urlopen(os.environ['ANTHROPIC_BASE_URL'] + '/healthz')
+        break
+    except ConnectionError:
+        time.sleep(0.1)
+    except urllib.error.URLError:
+        time.sleep(0.1)
+"""
+
+
+def examples_of(place, command):
+    """The lines of its example, which may go on below it."""
+    _, text, _ = place.run(f'weir {command} --help', 200)
+    text = text.partition('\nexample: ')[2]
+    return [line.strip() for line in text.split('\n') if line.strip()]
+
+
+def as_played(place, line):
+    """With names that are there in the place of those that stand for some, and small numbers."""
+    with open(os.path.join(place.clone, 'sent.json'), encoding='utf-8') as file:
+        handle = re.search(r'wr_[0-9a-f]{20}', file.read()).group()
+    port = str(free_port())
+    if line.startswith('weir serve'):
+        line = line.replace('serve', f'serve --listen 127.0.0.1:{port}').replace('4141', port)
+        line = line.replace(' claude', f' {sys.executable} asks.py')
+        line += '; code=$?; kill %1; wait %1; exit $code'
+    for name, played in (('7f3a', place.session), ('wr_0123456789abcdef0123', handle),
+                         ("--grep 'error|FAILED'", "--grep '.'"),
+                         ("--runs 8 --check 'make test'", '--runs 1 --from docs --check true'),
+                         ('make test 2>&1', 'cat tests/newcomer.py'),
+                         ('postgresql://weir@db/weir', 'copied'),
+                         ('127.0.0.1:11434', f'127.0.0.1:{place.upstream.port}'),
+                         ('--model qwen3', '--model qwen3 -p hello')):
+        line = line.replace(name, played)
+    if not shutil.which('jq'):
+        line = line.replace("jq '.totals'", 'cat')
+    if line.startswith('weir pin'):
+        line = re.sub(' 12$', ' 3', line)
+    return line
+
+
+def examples_run(place):
+    """Every example of every --help, on the session that `weir run` has left."""
+    place.session = place.newest_session()
+    place.install('claude')
+    shutil.copy(os.path.join(place.clone, 'examples', 'session.json'),
+                os.path.join(place.clone, 'request.json'))
+    shutil.copytree(os.path.join(place.clone, 'examples', 'agent'),
+                    os.path.join(place.home, 'agent'))
+    for folder in ('.config/opencode/plugins', '.codex/sessions'):
+        os.makedirs(os.path.join(place.home, folder))
+    shutil.copy(os.path.join(place.clone, 'request.json'),
+                os.path.join(place.home, '.codex', 'sessions', 'one.json'))
+    with open(os.path.join(place.home, '.codex', 'config.toml'), 'w', encoding='ascii'):
+        pass
+    with open(os.path.join(place.clone, 'asks.py'), 'w', encoding='ascii') as file:
+        file.write(ASKS)
+    place.run('git init -q')
+    _, out, _ = place.run('weir --complete ""')
+    commands = [line.split('\t')[0] for line in out.split('\n') if line]
+    ok('there are commands', len(commands) > 30)
+    played = set()
+    for command in commands:
+        examples = examples_of(place, command)
+        ok(f'{command} has an example', bool(examples))
+        for line in examples:
+            played.add(line)
+            if line in NOT_PLAYED:
+                continue
+            wanted, word = EXITS.get(line, (0, ''))
+            code, out, err = place.run(as_played(place, line))
+            ok(f'example: {line}', (code, err if code != wanted else word in err),
+               (wanted, True))
+    ok('the exceptions are examples', sorted((set(NOT_PLAYED) | set(EXITS)) - played), [])
+
+
 # ---- tables ----
 
 def width_of(line):
@@ -207,21 +312,43 @@ def width_of(line):
                else 1 for c in line)
 
 
+TABLES = (
+    '', 'sessions', 'context', 'policies', 'policies auto', 'report', 'report --holdout', 'models',
+    'models claude-sonnet-5-5', 'simulate examples/session.json', 'why r.json', 'why r.json --all',
+    'inspect examples/session.json', 'diff examples/session.json sent.json',
+    'replay examples/session.json', 'simulate --all examples/session.json',
+    'prompt --dir examples/agent', 'plan SESSION', 'pin SESSION', 'rules', 'learn', 'top --once',
+    'store stats', 'store verify', 'doctor --offline', 'install --status', 'run --list', '--help')
+
+
+def tables_of(place):
+    return [command.replace('SESSION', place.newest_session()) for command in TABLES]
+
+
 def tables_fit(place):
     """After what was run above there are sessions to be shown."""
-    for command in ('', 'sessions', 'context', 'policies', 'policies auto', 'report', 'models',
-                    'models claude-sonnet-5-5', 'simulate examples/session.json',
-                    'why r.json', 'why r.json --all', 'inspect examples/session.json',
-                    'diff examples/session.json sent.json', 'replay examples/session.json',
-                    'simulate --all examples/session.json', 'prompt --dir examples/agent',
-                    '--help'):
+    for command in tables_of(place):
         fixed = 80 if command == '--help' else 0
         for columns in WIDTHS:
             code, out, err = place.run(f'weir {command}', columns)
             wide = [line for line in out.split('\n') if width_of(line) > max(columns, fixed)]
+            if command == 'run --list':  # what is to be copied is one line
+                wide = [line for line in wide if line.startswith(' ')]
             ok(f'weir {command} fits {columns} columns', (code, wide, err if code else ''),
                (0, [], ''))
             ok(f'weir {command} says something', bool(out.strip()))
+
+
+def is_piped_and_ascii(place):
+    """Where nobody looks: no colours, nothing cut; where the locale is C: ASCII."""
+    for command in tables_of(place):
+        code, out, _ = place.run(f'env -u COLUMNS weir {command} | cat')
+        ok(f'weir {command} through a pipe', (code, '\033' in out, 'not shown in' in out),
+           (0, False, False))
+        ok(f'weir {command} says something to a pipe', bool(out.strip()))
+        code, out, _ = place.run(f'LC_ALL=C weir {command}')
+        beyond = [line for line in out.split('\n') if not line.isascii()]
+        ok(f'weir {command} is ASCII in the locale C', (code, beyond), (0, []))
 
 
 def shown_in_terminal(place, command, columns, **env):
@@ -265,7 +392,9 @@ def main():
         place = Place(folder)
         readme_is_true(place)
         tables_fit(place)
+        is_piped_and_ascii(place)
         colours_say_no_more(place)
+        examples_run(place)
         tour_is_true(place)
     return CHECK.end()
 

@@ -88,7 +88,7 @@ static bool is_agreed(const struct install_values *o, const char *question)
     if (o->says_yes)
         return true;
     if (!isatty(STDIN_FILENO)) {
-        fprintf(stderr, "weir: nobody is there to ask: --yes does it\n");
+        wr_cli_fail("nothing was changed: nobody is there to ask, and --yes is not given");
         return false;
     }
     printf("%s [y/N] ", question);

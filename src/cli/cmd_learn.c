@@ -172,6 +172,6 @@ const struct wr_command wr_cmd_learn = {
         "off.",
     WR_OPTIONS(options),
     .words_max = 1,
-    .example = "weir learn --reset 'route=messages model=claude-opus-5 policy=auto'",
+    .example = "weir learn\nweir learn --reset 'route=messages model=claude-opus-5 policy=auto'",
     .run = run_learn,
 };

@@ -56,7 +56,7 @@ static const struct wr_option options[] = {
      "`tokens` in weir.yaml"},
     {"upstream", WR_LIST("URL", upstreams),
      "one provider behind all APIs; without it each request goes to its API's own. NAME=URL sets "
-     "the URL of one (openai, anthropic, any); may be repeated",
+     "the URL of one (openai, anthropic, gemini, ollama, any); may be repeated",
      .words = WR_API_UPSTREAM_WORDS " any="},
     {"mode", WR_TEXT("M", mode),
      "active (the default), off, meter, shadow, 'canary N%' or 'holdout N%'",
@@ -609,9 +609,9 @@ const struct wr_command wr_cmd_serve = {
     .name = "serve",
     .purpose = "the proxy: shortens requests on their way, streams answers back",
     .usage = "[OPTIONS]",
-    .about = "Serves the OpenAI and Anthropic APIs on a local address: requests are projected on "
-             "their way to the provider, answers stream back as they come. Nothing but an agent's "
-             "base URL changes.",
+    .about = "Serves the APIs of OpenAI, Anthropic, Gemini, Bedrock and Ollama on a local address: "
+             "requests are shortened on their way to the provider, answers stream back as they "
+             "come. Nothing but an agent's base URL changes.",
     WR_OPTIONS(options),
     .example = "weir serve --mode shadow & ANTHROPIC_BASE_URL=http://127.0.0.1:4141 claude",
     .run = run_serve,

@@ -120,6 +120,8 @@ int wr_cli_main(int argc, char **argv)
         const char *about = argc > 2 ? argv[2] : NULL;
         if (about && !strcmp(about, "--man"))
             return print_manual(argc > 3 ? argv[3] : NULL);
+        if (about && !strcmp(about, "help"))
+            about = NULL;
         if (about && !find_command(about))
             return WR_EXIT_USAGE;
         return print_help(about);

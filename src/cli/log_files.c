@@ -34,9 +34,10 @@ bool wr_log_files_list(struct wr_log_files *files, const struct wr_words *paths)
         weir_status status = wr_import_list(paths->items[i], add_file, files, &err);
         if (status) {
             wr_cli_fail("%s: %s", paths->items[i],
-                        status == WEIR_NOTFOUND ? "there is nothing there"
-                        : err.text[0]           ? err.text
-                                                : weir_status_text(status));
+                        status == WEIR_NOTFOUND
+                            ? "there is nothing there; name a log, or a folder of logs"
+                        : err.text[0] ? err.text
+                                      : weir_status_text(status));
             return false;
         }
     }
