@@ -85,9 +85,9 @@ struct wr_metrics {
     _Atomic uint64_t mcp_misses[WR_MCP_MISSES_COUNT];
     _Atomic int64_t exchanges[WR_METRICS_WORKERS_MAX]; /* open now, of each worker: one that dies
                                                         * takes its own with it */
-    atomic_bool has_begun;    /* a worker that serves: what it was told cannot be wrong */
-    atomic_bool was_reloaded; /* it was said that weir.yaml is to be read again */
-    atomic_bool has_reloaded; /* and some worker has done so, and found it good */
+    atomic_bool has_begun;         /* a worker that serves: what it was told cannot be wrong */
+    _Atomic uint32_t reloads_told; /* how often it was said that weir.yaml is to be read again */
+    atomic_bool has_reloaded;      /* and some worker has done so, and found it good */
     struct wr_histogram added, first_byte, total;
     _Atomic uint64_t store_place, store_trouble; /* store_state.h */
     struct wr_departures departures;

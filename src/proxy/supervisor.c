@@ -167,7 +167,7 @@ static void take_signal(struct supervisor *s)
         if (number == SIGTERM || !is_terminals)
             tell_all(s, SIGTERM);
     } else if (number == SIGHUP) {
-        atomic_store(&s->options->metrics->was_reloaded, true);
+        atomic_fetch_add(&s->options->metrics->reloads_told, 1);
         tell_all(s, SIGHUP);
     }
     reap_workers(s);

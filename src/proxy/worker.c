@@ -41,6 +41,7 @@ struct worker {
     struct wr_config *configs[WR_PROXY_RELOADS_MAX]; /* those that were loaded: a request may still
                                                         use an old one */
     size_t configs_count;
+    uint32_t reloads_heard; /* of those that were told */
     uint64_t drain_ends_ms;
 };
 
@@ -150,10 +151,22 @@ static bool reload(struct worker *w)
     return true;
 }
 
+/* What was told while this worker began it has read by then; a hangup that somebody sends to every
+ * process is told twice. */
+static bool is_told_anew(struct worker *w)
+{
+    uint32_t told = atomic_load(&w->options->metrics->reloads_told);
+    bool is_new = told != w->reloads_heard;
+
+    w->reloads_heard = told;
+    return is_new;
+}
+
 static void on_reload(uv_signal_t *signal, int number)
 {
     (void)number;
-    (void)reload(signal->data);
+    if (is_told_anew(signal->data))
+        (void)reload(signal->data);
 }
 
 /* A worker that begins later is made from what the server began with. Where weir.yaml was read
@@ -161,10 +174,8 @@ static void on_reload(uv_signal_t *signal, int number)
  * every such reading was refused, what the server began with holds for all. */
 static weir_status catch_up(struct worker *w, struct weir_err *err)
 {
-    struct wr_metrics *metrics = w->options->metrics;
-
-    if (!w->options->reload || !atomic_load(&metrics->was_reloaded) || reload(w) ||
-        !atomic_load(&metrics->has_reloaded))
+    if (!w->options->reload || !is_told_anew(w) || reload(w) ||
+        !atomic_load(&w->options->metrics->has_reloaded))
         return WEIR_OK;
     return wr_fail(err, WEIR_INVALID, 0,
                    "weir.yaml was read again before this worker began, and is wrong now");

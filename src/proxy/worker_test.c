@@ -210,6 +210,12 @@ static void it_serves_until_it_is_told_to_stop(void **state)
     }
 }
 
+static void tell_reload(const struct world *w)
+{
+    atomic_fetch_add(&w->metrics->reloads_told, 1);
+    assert_int_equal(kill(w->pid, SIGHUP), 0);
+}
+
 static void a_hangup_has_its_configuration_read_again(void **state)
 {
     struct world w;
@@ -220,16 +226,32 @@ static void a_hangup_has_its_configuration_read_again(void **state)
     const char *mode = "active";
     for (int n = 0; n < RELOADS; n++) {
         char byte;
-        assert_int_equal(kill(w.pid, SIGHUP), 0);
+        tell_reload(&w);
         assert_int_equal(read(w.reloads[0], &byte, 1), 1);
         mode = n % 5 == 4 ? mode : n % 2 ? "meter" : "shadow"; /* a wrong one leaves what was */
         check_mode(&w, mode);
     }
-    assert_int_equal(kill(w.pid, SIGHUP), 0); /* once too often */
+    tell_reload(&w); /* once too often */
     check_mode(&w, mode);
     assert_int_equal(kill(w.pid, SIGTERM), 0);
     assert_int_equal(end_world(&w, complaints, sizeof(complaints)), 0);
     assert_non_null(strstr(complaints, "weir.yaml was read too often; restart"));
+}
+
+static void a_hangup_that_was_heard_is_not_heard_twice(void **state)
+{
+    struct world w;
+    char complaints[1024], byte;
+    (void)state;
+    start_world(&w, 9, "");
+    check_mode(&w, "active");
+    tell_reload(&w);
+    assert_int_equal(read(w.reloads[0], &byte, 1), 1);
+    check_mode(&w, "shadow");
+    assert_int_equal(kill(w.pid, SIGHUP), 0);
+    check_mode(&w, "shadow");
+    assert_int_equal(kill(w.pid, SIGTERM), 0);
+    assert_int_equal(end_world(&w, complaints, sizeof(complaints)), 0);
 }
 
 static const struct {
@@ -251,7 +273,7 @@ static void who_begins_later_reads_what_was_read_since(void **state)
         struct world w;
         char complaints[1024];
         make_world(&w, 9);
-        atomic_store(&w.metrics->was_reloaded, late_ones[i].was_reloaded);
+        atomic_store(&w.metrics->reloads_told, late_ones[i].was_reloaded);
         atomic_store(&w.metrics->has_reloaded, late_ones[i].has_reloaded);
         w.reloads_count = late_ones[i].is_wrong ? 4 : 0;
         run_world(&w, "");
@@ -321,6 +343,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_serves_until_it_is_told_to_stop),
         cmocka_unit_test(a_hangup_has_its_configuration_read_again),
+        cmocka_unit_test(a_hangup_that_was_heard_is_not_heard_twice),
         cmocka_unit_test(who_begins_later_reads_what_was_read_since),
         cmocka_unit_test(who_is_told_to_stop_finishes_what_is_open),
         cmocka_unit_test(who_is_told_twice_does_not_wait),
