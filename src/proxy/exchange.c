@@ -490,7 +490,9 @@ static bool is_forwarded(const struct wr_exchange *ex, const struct wr_header *h
         return false;
     /* The client's credential stays here where Weir has one, and Weir's own token always. */
     if (wr_key_replaces(wr_exchange_asked(ex), header) ||
-        (wr_key_is_credential(header) && wr_door_is_token(ex->config, wr_key_value(header))))
+        (wr_key_is_credential(header) && wr_door_is_token(ex->config, wr_key_value(header))) ||
+        (wr_header_is(header, "cookie") &&
+         wr_span_find(header->value, WR_LIT(WR_DOOR_COOKIE "="), 0) != SIZE_MAX))
         return false;
     /* An answer that may have to be joined with another is asked for in no coding. */
     if (wr_header_is(header, "accept-encoding") && (wr_own_legs_may_come(ex) || ex->own.named.len))
@@ -505,8 +507,8 @@ static bool write_url(const struct wr_exchange *ex, struct wr_buf *url)
 
     route.upstream = wr_exchange_asked(ex);
     wr_buf_init(&target, WR_NET_HEAD_BYTES_MAX);
-    if (wr_upstream_has_key(route.upstream)) {
-        wr_key_clean_target(route.target, &target);
+    if (wr_upstream_has_key(route.upstream) || wr_config_wants_token(ex->config)) {
+        wr_key_clean_target(ex->config, route.upstream, route.target, &target);
         route.target = wr_buf_view(&target);
     }
     wr_route_url(&route, url);

@@ -13,6 +13,7 @@
 #include "net/host.h"
 #include "net/sigv4.h"
 #include "proxy/credential.h"
+#include "proxy/door.h"
 
 enum { KEY_BYTES_MAX = 16 * 1024, MEMBERS_MAX = 8 };
 
@@ -281,7 +282,17 @@ static bool is_credential_parameter(weir_span parameter)
     return false;
 }
 
-void wr_key_clean_target(weir_span target, struct wr_buf *out)
+/* "key=TOKEN", whatever the name of the parameter is, or "TOKEN". */
+static bool holds_token(const struct wr_config *config, weir_span parameter)
+{
+    const char *equals = parameter.len ? memchr(parameter.ptr, '=', parameter.len) : NULL;
+    size_t name_bytes = equals ? (size_t)(equals - parameter.ptr) + 1 : 0;
+
+    return wr_door_is_token(config, wr_span_from(parameter, name_bytes));
+}
+
+void wr_key_clean_target(const struct wr_config *config, const struct wr_upstream *upstream,
+                         weir_span target, struct wr_buf *out)
 {
     const char *question = target.len ? memchr(target.ptr, '?', target.len) : NULL;
     size_t path_bytes = question ? (size_t)(question - target.ptr) : target.len;
@@ -292,9 +303,11 @@ void wr_key_clean_target(weir_span target, struct wr_buf *out)
     while (rest.len) {
         const char *next = memchr(rest.ptr, '&', rest.len);
         size_t bytes = next ? (size_t)(next - rest.ptr) : rest.len;
-        if (!is_credential_parameter(wr_span_cut(rest, 0, bytes))) {
+        weir_span parameter = wr_span_cut(rest, 0, bytes);
+        bool stays_here = wr_upstream_has_key(upstream) && is_credential_parameter(parameter);
+        if (!stays_here && !holds_token(config, parameter)) {
             wr_buf_byte(out, before);
-            wr_buf_append(out, wr_span_cut(rest, 0, bytes));
+            wr_buf_append(out, parameter);
             before = '&';
         }
         rest = wr_span_from(rest, bytes + (next ? 1 : 0));

@@ -45,8 +45,10 @@ bool wr_key_replaces(const struct wr_upstream *upstream, const struct wr_header 
 /* The credential in such a header; "Bearer " is taken off. */
 weir_span wr_key_value(const struct wr_header *header);
 
-/* Appends a target without the parameters that credentials come in. */
-void wr_key_clean_target(weir_span target, struct wr_buf *out);
+/* Appends a target as it may leave for an upstream: without parameters that hold a token of Weir's,
+ * and, where the upstream's key is Weir's, without all that credentials come in. */
+void wr_key_clean_target(const struct wr_config *config, const struct wr_upstream *upstream,
+                         weir_span target, struct wr_buf *out);
 
 /* A request that is about to leave. */
 struct wr_key_call {

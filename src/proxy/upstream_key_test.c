@@ -183,24 +183,38 @@ static void what_a_key_of_weirs_replaces_stays(void **state)
 
 static void parameters_that_are_credentials_stay(void **state)
 {
-    static const char *const rows[][2] = {
-        {"/v1/x", "/v1/x"},
-        {"/v1/x?key=k", "/v1/x"},
-        {"/v1/x?alt=sse&key=k&b=", "/v1/x?alt=sse&b="},
-        {"/v1/x?key=k&alt=sse", "/v1/x?alt=sse"},
-        {"/v1/x?X-Amz-Signature=s&x-amz-date=d&a", "/v1/x?a"},
-        {"/v1/x?keys=1", "/v1/x?keys=1"},
-        {"/v1/x?", "/v1/x"},
+    static const char yaml[] = "upstreams: {openai: {key: {env: WEIR_TEST_KEY}}}\n"
+                               "tokens: [weir-token-of-anna]\n";
+    static const struct {
+        const char *upstream, *target, *leaves;
+    } rows[] = {
+        {"openai", "/v1/x", "/v1/x"},
+        {"openai", "/v1/x?key=k", "/v1/x"},
+        {"openai", "/v1/x?alt=sse&key=k&b=", "/v1/x?alt=sse&b="},
+        {"openai", "/v1/x?key=k&alt=sse", "/v1/x?alt=sse"},
+        {"openai", "/v1/x?X-Amz-Signature=s&x-amz-date=d&a", "/v1/x?a"},
+        {"openai", "/v1/x?keys=1", "/v1/x?keys=1"},
+        {"openai", "/v1/x?", "/v1/x"},
+        {"anthropic", "/v1/x?key=k&a", "/v1/x?key=k&a"}, /* the client's, for its provider */
+        {"anthropic", "/v1/x?a=b&key=weir-token-of-anna&c=", "/v1/x?a=b&c="},
+        {"anthropic", "/v1/x?auth=weir-token-of-anna", "/v1/x"},
+        {"anthropic", "/v1/x?weir-token-of-anna", "/v1/x"},
     };
+    weir_status status;
+    struct wr_config *config = read_config(yaml, NULL, &status);
+
     (void)state;
+    assert_int_equal(status, WEIR_OK);
     for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
         struct wr_buf out;
         wr_buf_init(&out, 256);
-        wr_key_clean_target(wr_span_of(rows[i][0]), &out);
-        if (!wr_span_is(wr_buf_view(&out), rows[i][1]))
-            fail_msg("%s: %.*s", rows[i][0], (int)out.len, out.bytes);
+        wr_key_clean_target(config, wr_config_find(config, wr_span_of(rows[i].upstream)),
+                            wr_span_of(rows[i].target), &out);
+        if (!wr_span_is(wr_buf_view(&out), rows[i].leaves))
+            fail_msg("%s: %.*s", rows[i].target, (int)out.len, out.bytes);
         wr_buf_release(&out);
     }
+    wr_config_free(config);
 }
 
 int main(void)
