@@ -9,29 +9,50 @@ static bool is_below(weir_span path, weir_span front)
     return wr_span_starts(path, front) && (path.len == front.len || path.ptr[front.len] == '/');
 }
 
-/* A path that no server takes for another one: nothing in it is written in digits that could stand
- * as it is, divides it or ends it, and no part of it leads elsewhere. */
-static bool is_plain(weir_span path)
+/* Whether one of these stands at `at` in digits. */
+static bool is_coded(weir_span path, size_t at, const char *const *codes, size_t codes_count)
 {
-    static const char *const hidden[] = {"00", "23", "25", "2e", "2f", "3b", "3f", "5c"};
+    for (size_t k = 0; k < codes_count && path.ptr[at] == '%' && path.len - at > 2; k++)
+        if (wr_lower(path.ptr[at + 1]) == codes[k][0] && wr_lower(path.ptr[at + 2]) == codes[k][1])
+            return true;
+    return false;
+}
+
+/* Whether some server may end the path before its end, or read a part of it as leading elsewhere:
+ * what Weir counts goes by the end of a path, and the model may stand in it. A slash in digits is
+ * one to some servers, and belongs to names of models (of Bedrock's) to others. */
+static bool is_misleading(weir_span path)
+{
+    static const char *const ends[] = {"00", "23", "25", "2e", "3b", "3f", "5c"};
+    static const char *const slash[] = {"2f"};
     size_t part_at = 0;
 
     for (size_t i = 0; i <= path.len; i++) {
-        char c = i < path.len ? path.ptr[i] : '/';
+        bool is_coded_slash = i < path.len && is_coded(path, i, slash, WR_COUNT_OF(slash));
+        char c = i < path.len && !is_coded_slash ? path.ptr[i] : '/';
         weir_span part = wr_span_cut(path, part_at, i);
-        if (c == '\\' || c == '#' || c == ';')
-            return false;
-        for (size_t k = 0; c == '%' && k < WR_COUNT_OF(hidden); k++)
-            if (path.len - i > 2 && wr_lower(path.ptr[i + 1]) == hidden[k][0] &&
-                wr_lower(path.ptr[i + 2]) == hidden[k][1])
-                return false;
+        if (c == '\\' || c == '#' || c == ';' ||
+            (c == '%' && is_coded(path, i, ends, WR_COUNT_OF(ends))))
+            return true;
         if (c != '/')
             continue;
-        if (wr_span_is(part, ".") || wr_span_is(part, "..") || (!part.len && i && i < path.len))
-            return false;
-        part_at = i + 1;
+        if (wr_span_is(part, ".") || wr_span_is(part, ".."))
+            return true;
+        part_at = i + (is_coded_slash ? 3 : 1);
     }
-    return true;
+    return false;
+}
+
+/* A path that no server takes for another one: it has no parts that are empty or hidden, either. */
+static bool is_plain(weir_span path)
+{
+    static const char *const slash[] = {"2f"};
+
+    for (size_t i = 0; i < path.len; i++)
+        if (is_coded(path, i, slash, WR_COUNT_OF(slash)) ||
+            (i && path.ptr[i] == '/' && path.ptr[i - 1] == '/'))
+            return false;
+    return !is_misleading(path);
 }
 
 static bool lists_models(weir_span path)
@@ -63,11 +84,11 @@ bool wr_key_paths_allow(const struct wr_key_paths *paths, const struct wr_head *
     weir_span path = wr_target_path(target);
     bool is_known = asks_answer(head, path, is_read) || (is_read && lists_models(path));
 
-    if (is_model)
-        return true;
     for (size_t i = 0; i < paths->count; i++)
         if (wr_span_is(paths->fronts[i], "/"))
             return true;
+    if (is_model)
+        return !is_misleading(path);
     for (size_t i = 0; i < paths->count && !is_known; i++)
         is_known = is_below(path, paths->fronts[i]);
     return is_known && is_plain(path);

@@ -4,7 +4,9 @@
  * request to a model would pass every budget (images, batches, an odd spelling of a known path),
  * and what reads the account (files, stored answers, batches) would show one user what another
  * left there. So what is known passes: conversations and their counts, an answer by its id, lists
- * of models. `other_paths` of weir.yaml adds to it, or lets everything pass.
+ * of models. A conversation, too, is asked for at no path that the provider may read as another
+ * one: what it costs is counted by what Weir read. `other_paths` of weir.yaml adds to it, or lets
+ * everything pass.
  */
 #ifndef WR_PROXY_KEY_PATHS_H
 #define WR_PROXY_KEY_PATHS_H

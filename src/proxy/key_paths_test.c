@@ -62,6 +62,42 @@ static void what_is_known_passes(void **state)
     wr_config_free(config);
 }
 
+static void a_conversation_is_asked_for_by_no_odd_path(void **state)
+{
+    static const char *const asked[] = {
+        "/v1/chat/completions",
+        "/v1/chat/completions?api-version=1#x;",
+        "//v1/chat/completions",
+        "/v1beta/models/gemini-2.5-pro:generateContent",
+        "/model/anthropic.claude-sonnet-4-5-20250929-v1%3A0/converse",
+        "/model/arn%3Aaws%3Abedrock%3Aeu-1%3A1%3Ainference-profile%2Feu.claude/invoke",
+    };
+    static const char *const kept[] = {
+        "/v1/files;/v1/chat/completions",
+        "/v1/files%3f/v1/chat/completions",
+        "/v1/files%23/v1/chat/completions",
+        "/v1/files%00/v1/chat/completions",
+        "/v1/files\\..\\v1/chat/completions",
+        "/v1/files/../chat/completions",
+        "/v1/files/./chat/completions",
+        "/model/cheap/../dear/converse",
+        "/model/cheap/%2e%2E/dear/converse",
+        "/model/cheap%2f..%2Fdear/converse",
+        "/v1beta/models/cheap/%252e%252e/dear:generateContent",
+    };
+    struct wr_config *config = wr_config_new();
+    struct wr_head head = {.method = WR_LIT("POST")};
+
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(asked); i++)
+        if (!wr_key_paths_allow(&config->key_paths, &head, wr_span_of(asked[i]), true))
+            fail_msg("%s", asked[i]);
+    for (size_t i = 0; i < WR_COUNT_OF(kept); i++)
+        if (wr_key_paths_allow(&config->key_paths, &head, wr_span_of(kept[i]), true))
+            fail_msg("%s", kept[i]);
+    wr_config_free(config);
+}
+
 static void others_pass_where_they_are_named(void **state)
 {
     struct wr_config *config = wr_config_new();
@@ -107,6 +143,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_known_passes),
+        cmocka_unit_test(a_conversation_is_asked_for_by_no_odd_path),
         cmocka_unit_test(others_pass_where_they_are_named),
         cmocka_unit_test(what_is_wrong_has_a_place),
     };
