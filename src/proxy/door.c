@@ -317,6 +317,7 @@ static struct wr_entry enter_with(struct wr_entry entry, const struct wr_config 
                             "with `weir token new`");
     if (known) {
         entry.user = known->user;
+        entry.token = known;
         name_tenant(&entry, &config->users);
         return entry;
     }

@@ -40,10 +40,11 @@ struct wr_entry {
     int status;      /* 0: may come in; else what to answer */
     const char *why; /* then */
     char tenant[WR_TENANT_BYTES];
-    char run[WR_RUN_DIGITS + 1]; /* "": none was named */
-    const struct wr_user *user;  /* the configuration's; NULL: the token has no name */
-    bool is_shown_as_key;        /* the token came where a provider's key does */
-    weir_span target;            /* without a token and a run in front */
+    char run[WR_RUN_DIGITS + 1];       /* "": none was named */
+    const struct wr_user *user;        /* the configuration's; NULL: the token has no name */
+    const struct wr_user_token *token; /* then NULL too */
+    bool is_shown_as_key;              /* the token came where a provider's key does */
+    weir_span target;                  /* without a token and a run in front */
 };
 
 struct wr_entry wr_door_enter(const struct wr_config *config, const struct wr_head *head);

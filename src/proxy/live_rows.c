@@ -4,14 +4,16 @@
  * rows ▲                              │ └──────────────────────────────┘ while somebody listens
  *
  * A stream whose client does not read on is ended: the browser asks again with the number of the
- * last row it saw. Every 15 s without a row a comment is sent, so that what is in between does not
- * think the connection dead.
+ * last row it saw. So is one whose token has expired, and every one when weir.yaml is read again: a
+ * stream has no end of its own, and would go on telling somebody who was taken out. Every 15 s
+ * without a row a comment is sent, so that what is in between does not think the connection dead.
  */
 #include "proxy/live_rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/vec.h"
@@ -27,6 +29,8 @@ struct stream {
     struct wr_live_rows *live;
     struct wr_conn *conn; /* NULL: the client is gone; freed at the next tick */
     char tenant[WR_TENANT_BYTES];
+    const struct wr_user_token
+        *token;       /* that let it in, of a configuration; NULL: none that ends */
     int64_t after_id; /* -1: from what comes next on */
     uint32_t quiet_ticks;
 };
@@ -198,8 +202,8 @@ static void on_tick(uv_timer_t *timer)
 {
     struct wr_live_rows *live = timer->data;
 
-    if (*live->is_draining)
-        for (struct stream *s = live->streams; s; s = s->next)
+    for (struct stream *s = live->streams; s; s = s->next)
+        if (*live->is_draining || (s->token && !wr_user_token_is_good(s->token, wr_clock_ms())))
             end_stream(s);
     drop_gone(live);
     if (live->is_looking)
@@ -212,6 +216,12 @@ static void on_tick(uv_timer_t *timer)
     live->after_id = first_wanted(live);
     live->work.data = live;
     live->is_looking = !uv_queue_work(timer->loop, &live->work, look, on_looked);
+}
+
+void wr_live_rows_end_all(struct wr_live_rows *live)
+{
+    for (struct stream *s = live ? live->streams : NULL; s; s = s->next)
+        end_stream(s);
 }
 
 /* ---- the request ---- */
@@ -267,7 +277,8 @@ void *wr_live_rows_begin(struct wr_live_rows *live, struct wr_conn *conn,
         wr_page_error(conn, NULL, 503, "too many pages listen");
         return NULL;
     }
-    *stream = (struct stream){.live = live, .conn = conn, .next = live->streams, .after_id = -1};
+    *stream = (struct stream){
+        .live = live, .conn = conn, .next = live->streams, .token = entry->token, .after_id = -1};
     if (wr_span_u64(wr_head_find(head, "last-event-id"), &last_id) && last_id <= INT64_MAX)
         stream->after_id = (int64_t)last_id;
     (void)snprintf(stream->tenant, sizeof(stream->tenant), "%s", entry->tenant);

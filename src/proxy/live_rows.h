@@ -21,7 +21,11 @@ struct wr_live_rows *wr_live_rows_new(uv_loop_t *loop, const char *store_dir,
 void wr_live_rows_close(struct wr_live_rows *live); /* NULL is fine */
 void wr_live_rows_free(struct wr_live_rows *live);  /* when the loop has ended */
 
-/* Takes the request over, as the server's `begin`. */
+/* Ends all streams, because weir.yaml was read again: a page asks again by itself, and whoever was
+ * taken out is not let in. NULL is fine. */
+void wr_live_rows_end_all(struct wr_live_rows *live);
+
+/* Takes the request over, as the server's `begin`. The stream ends when its token does. */
 void *wr_live_rows_begin(struct wr_live_rows *live, struct wr_conn *conn,
                          const struct wr_head *head, const struct wr_entry *entry);
 

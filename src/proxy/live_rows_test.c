@@ -10,6 +10,7 @@ struct world {
     struct wr_models *models;
     struct wr_ledger *ledger;
     struct wr_test_dir dir;
+    const struct wr_user_token *token; /* that lets in who comes */
     bool is_draining;
 };
 
@@ -17,6 +18,8 @@ static void *begin(void *user, struct wr_conn *conn, const struct wr_head *head)
 {
     struct world *w = user;
     struct wr_entry entry = wr_door_enter(w->s->config, head);
+
+    entry.token = w->token;
     return wr_live_rows_begin(w->live, conn, head, &entry);
 }
 
@@ -152,6 +155,30 @@ static void who_leaves_is_forgotten_and_a_server_that_drains_ends_all(void **sta
     end_world(&w);
 }
 
+/* Whoever listens would be told of others' requests for as long as the connection lasts. */
+static void a_stream_ends_with_what_let_it_in(void **state)
+{
+    struct wr_user_token ends = {.expires_ms = 0}, stays = {.expires_ms = 0};
+    struct world w;
+
+    (void)state;
+    start_world(&w);
+    w.token = &ends;
+    struct test_client *expired = listen_from(&w, "Last-Event-ID: 0\r\n");
+    test_until(w.s, test_has(&expired->got, "retry: "));
+    w.token = &stays;
+    struct test_client *good = listen_from(&w, "Last-Event-ID: 0\r\n");
+    test_until(w.s, test_has(&good->got, "retry: "));
+    ends.expires_ms = 1;
+    test_until(w.s, test_has(&expired->got, "\r\n0\r\n\r\n"));
+    add(&w, "local", "later");
+    test_until(w.s, told(good) == 1);
+    assert_int_equal(told(expired), 0);
+    wr_live_rows_end_all(w.live);
+    test_until(w.s, test_has(&good->got, "\r\n0\r\n\r\n"));
+    end_world(&w);
+}
+
 static void too_many_streams_are_refused(void **state)
 {
     struct world w;
@@ -174,6 +201,7 @@ int main(void)
         cmocka_unit_test(a_stream_goes_on_behind_the_row_that_is_named),
         cmocka_unit_test(a_new_stream_begins_with_what_comes),
         cmocka_unit_test(who_leaves_is_forgotten_and_a_server_that_drains_ends_all),
+        cmocka_unit_test(a_stream_ends_with_what_let_it_in),
         cmocka_unit_test(too_many_streams_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

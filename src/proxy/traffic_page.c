@@ -77,6 +77,12 @@ struct wr_traffic_page *wr_traffic_page_new(uv_loop_t *loop, const struct wr_con
     return NULL;
 }
 
+void wr_traffic_page_reloaded(struct wr_traffic_page *page)
+{
+    if (page)
+        wr_live_rows_end_all(page->live);
+}
+
 void wr_traffic_page_close(struct wr_traffic_page *page)
 {
     if (!page)

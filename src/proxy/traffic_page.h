@@ -23,6 +23,9 @@ struct wr_traffic_page;
 struct wr_traffic_page *wr_traffic_page_new(uv_loop_t *loop, const struct wr_config *config,
                                             struct wr_service *service);
 
+/* weir.yaml was read again: pages that listen ask again. NULL is fine. */
+void wr_traffic_page_reloaded(struct wr_traffic_page *page);
+
 /* Before the loop ends: its timer goes. NULL is fine. */
 void wr_traffic_page_close(struct wr_traffic_page *page);
 /* When the loop has ended. NULL is fine. */

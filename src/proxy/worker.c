@@ -147,6 +147,7 @@ static bool reload(struct worker *w)
     w->service.config = config;
     atomic_store(&w->options->metrics->has_reloaded, true);
     load_tls(w, config);
+    wr_traffic_page_reloaded(w->service.traffic);
     wr_otel_set(w->service.otel, &config->otel);
     return true;
 }
