@@ -571,6 +571,9 @@ static void do_call(struct turn *turn)
     tool(&turn->mcp->world, &call);
     turn->answer->is_error = call.is_error;
     turn->answer->miss = call.miss;
+    turn->answer->act = call.act;
+    turn->answer->subject = call.subject;
+    turn->answer->has_acted = call.has_acted;
     write_tool_result(turn, &call);
 }
 

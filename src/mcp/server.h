@@ -38,6 +38,9 @@ struct wr_mcp_answer {
     const char *tool;      /* NULL: no tool was called */
     bool is_error;         /* the message was wrong, or the tool says that it failed */
     enum wr_mcp_miss miss; /* the recall brought nothing back */
+    const char *act;       /* what the tool was to change, as "pin"; NULL: nothing */
+    weir_span subject;     /* then: the session, as it is known or as it was asked for */
+    bool has_acted;        /* and it has */
 };
 
 /* `store_dir` is borrowed; NULL: no store. Used by one thread at a time. */

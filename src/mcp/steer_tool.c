@@ -97,6 +97,10 @@ void wr_mcp_steer(struct wr_mcp_world *world, struct wr_mcp_call *call)
 
     if (!read_arguments(call, &r))
         return;
+    if (r.verb != WR_STEER_SHOW) {
+        call->act = wr_steer_name(r.verb);
+        call->subject = r.session;
+    }
     struct weir_store *store = wr_mcp_world_store(world, &trouble, &err);
     if (store && wr_ledger_open(world->store_dir, &options, &ledger, &trouble, &err))
         ledger = NULL;
@@ -106,10 +110,13 @@ void wr_mcp_steer(struct wr_mcp_world *world, struct wr_mcp_call *call)
         return;
     }
     weir_status status = wr_steer(ledger, store, &r, call->arena, &d, &err);
-    if (status)
+    if (status) {
         wr_mcp_call_fail(call, "That cannot be done: %s.",
                          err.text[0] ? err.text : weir_status_text(status));
-    else
+    } else {
         put_result(call->out, &r, &d);
+        call->subject = d.steering.session;
+        call->has_acted = d.is_said;
+    }
     wr_ledger_close(ledger);
 }

@@ -39,6 +39,9 @@ struct wr_mcp_call {
     struct wr_buf *out;   /* the text */
     bool is_error;
     enum wr_mcp_miss miss; /* of a call that failed for want of what it asks for */
+    const char *act;       /* what was to be changed, a word that lives for ever; NULL: nothing */
+    weir_span subject;     /* then: which session, in the arena */
+    bool has_acted;        /* and it was */
 };
 
 typedef void wr_mcp_tool_fn(struct wr_mcp_world *world, struct wr_mcp_call *call);

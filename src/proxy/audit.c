@@ -10,12 +10,32 @@
 #include "base/span.h"
 #include "json/write.h"
 
-enum { LINE_BYTES_MAX = 4096, OFTEN_MS = 60 * 60 * 1000 };
+enum {
+    LINE_BYTES_MAX = 4096,
+    DONE_MS = 60 * 60 * 1000, /* between two lines of what is done often, */
+    REFUSED_MS = 60 * 1000,   /* and of what is refused */
+    OFTEN_MAX = 8
+};
+
+/* What is done often, and how often it was since its last line. */
+struct often {
+    struct wr_act act;
+    int64_t noted_ms;
+    uint64_t times;
+};
 
 struct wr_audit {
     int fd;
-    int64_t often_ms; /* when something that is done often was noted last */
+    struct often often[OFTEN_MAX]; /* in the order in which they came first */
+    size_t often_count;
 };
+
+static void tell_often(struct wr_audit *audit, struct often *often);
+
+static bool is_done(const struct wr_act *act)
+{
+    return !act->is_refused && act->status < 400;
+}
 
 struct wr_audit *wr_audit_open(const char *path)
 {
@@ -33,6 +53,8 @@ void wr_audit_close(struct wr_audit *audit)
 {
     if (!audit)
         return;
+    for (size_t i = 0; i < audit->often_count; i++)
+        tell_often(audit, &audit->often[i]);
     (void)close(audit->fd);
     free(audit);
 }
@@ -62,7 +84,9 @@ void wr_audit_note(struct wr_audit *audit, const struct wr_act *act)
         wr_json_member_text(&w, "session", wr_span_of(act->subject));
     if (act->status)
         wr_json_member_i64(&w, "status", act->status);
-    wr_json_member_bool(&w, "done", !act->is_refused && act->status < 400);
+    if (act->times)
+        wr_json_member_number(&w, "times", act->times);
+    wr_json_member_bool(&w, "done", is_done(act));
     wr_json_write_object_end(&w);
     wr_buf_byte(&line, '\n');
     if (!wr_buf_status(&line))
@@ -70,12 +94,39 @@ void wr_audit_note(struct wr_audit *audit, const struct wr_act *act)
     wr_buf_release(&line);
 }
 
+/* What is not told yet. */
+static void tell_often(struct wr_audit *audit, struct often *often)
+{
+    struct wr_act act = often->act;
+
+    if (!often->times)
+        return;
+    act.times = often->times > 1 ? often->times : 0;
+    often->times = 0;
+    often->noted_ms = wr_clock_ms();
+    wr_audit_note(audit, &act);
+}
+
 void wr_audit_note_often(struct wr_audit *audit, const struct wr_act *act)
 {
-    int64_t now_ms = wr_clock_ms();
+    size_t i = 0;
 
-    if (!audit || now_ms - audit->often_ms < OFTEN_MS)
+    if (!audit)
         return;
-    audit->often_ms = now_ms;
-    wr_audit_note(audit, act);
+    while (i < audit->often_count && (strcmp(audit->often[i].act.act, act->act) != 0 ||
+                                      is_done(&audit->often[i].act) != is_done(act)))
+        i++;
+    if (i == OFTEN_MAX) {
+        wr_audit_note(audit, act);
+        return;
+    }
+    struct often *often = &audit->often[i];
+    if (i == audit->often_count) {
+        *often = (struct often){.act = *act};
+        audit->often_count++;
+    }
+    int64_t since_ms = wr_clock_ms() - often->noted_ms;
+    often->times++;
+    if (!often->noted_ms || since_ms < 0 || since_ms >= (is_done(act) ? DONE_MS : REFUSED_MS))
+        tell_often(audit, often);
 }

@@ -20,6 +20,7 @@ struct wr_act {
     const char *tenant;         /* NULL: the operator, on the machine itself */
     const char *subject;        /* a session; NULL or "": none */
     int status;                 /* HTTP, or 0 */
+    uint64_t times;             /* that it was done, where more than once; else 0 */
     bool is_refused;
 };
 
@@ -30,7 +31,10 @@ void wr_audit_close(struct wr_audit *audit); /* NULL is fine */
 /* NULL is fine: then nobody is told. */
 void wr_audit_note(struct wr_audit *audit, const struct wr_act *act);
 
-/* The same, at most once an hour of this process: for what is done all the time. */
+/* The same for what may be done all the time: one line an hour of this process, or, of what was
+ * refused, one a minute, so that nobody without a token can fill the disk. A line says how often it
+ * was since the last one; what is left over is told when the audit is closed. `act` and `tenant`
+ * are constants, and nothing else is said. */
 void wr_audit_note_often(struct wr_audit *audit, const struct wr_act *act);
 
 #endif

@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <cmocka.h>
 
 #include "base/span.h"
@@ -27,8 +28,6 @@ static void an_act_is_a_line(void **state)
                                           .subject = "weir:\"s\"",
                                           .status = 200});
     wr_audit_note(other, &(struct wr_act){.act = "reload", .is_refused = true});
-    for (int i = 0; i < 3; i++)
-        wr_audit_note_often(audit, &(struct wr_act){.act = "metrics"});
     wr_audit_note(NULL, &(struct wr_act){.act = "nobody is told"});
     wr_audit_close(audit);
     wr_audit_close(other);
@@ -39,10 +38,47 @@ static void an_act_is_a_line(void **state)
                            "\"user\":\"anna\",\"team\":\"search\",\"tenant\":\"user-anna\","
                            "\"session\":\"weir:\\\"s\\\"\",\"status\":200,\"done\":true}\n"));
     assert_non_null(strstr(text.bytes, "\"tenant\":\"operator\",\"done\":false}\n"));
-    const char *first = strstr(text.bytes, "\"metrics\"");
-    assert_non_null(first);
-    assert_null(strstr(first + 1, "\"metrics\"")); /* once an hour */
     wr_buf_release(&text);
+    wr_test_dir_remove(&dir);
+}
+
+/* How often `word` is in the file. */
+static size_t count_in(const char *path, const char *word)
+{
+    struct wr_buf text;
+    size_t count = 0, at = 0;
+
+    wr_buf_init(&text, 65536);
+    assert_true(wr_test_file(path, &text));
+    while ((at = wr_span_find(wr_buf_view(&text), wr_span_of(word), at)) != SIZE_MAX) {
+        count++;
+        at++;
+    }
+    wr_buf_release(&text);
+    return count;
+}
+
+/* Anybody can be refused as often as he likes. */
+static void what_is_done_often_is_a_line_now_and_then(void **state)
+{
+    struct wr_test_dir dir = wr_test_dir_new();
+    char path[WR_TEST_PATH_BYTES + 32];
+
+    (void)state;
+    (void)snprintf(path, sizeof(path), "%s/audit.jsonl", dir.path);
+    struct wr_audit *audit = wr_audit_open(path);
+    assert_non_null(audit);
+    for (int i = 0; i < 1000; i++) {
+        wr_audit_note_often(audit, &(struct wr_act){.act = "metrics", .status = 401});
+        wr_audit_note_often(audit, &(struct wr_act){.act = "login", .status = 401});
+    }
+    wr_audit_note_often(audit, &(struct wr_act){.act = "metrics"});
+    assert_int_equal(count_in(path, "\"act\":\"metrics\""), 2); /* a refusal, and one that read */
+    assert_int_equal(count_in(path, "\"act\":\"login\""), 1);
+    assert_int_equal(count_in(path, "times"), 0);
+    wr_audit_close(audit);
+    assert_int_equal(count_in(path, "\"status\":401,\"times\":999,\"done\":false}\n"), 2);
+    assert_int_equal(count_in(path, "\n"), 5);
     wr_test_dir_remove(&dir);
 }
 
@@ -56,6 +92,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_act_is_a_line),
+        cmocka_unit_test(what_is_done_often_is_a_line_now_and_then),
         cmocka_unit_test(a_file_that_cannot_be_written_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

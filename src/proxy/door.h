@@ -35,6 +35,7 @@ enum { WR_TENANT_BYTES = 48, WR_RUN_DIGITS = 16 };
 
 /* The cookie by which a browser brings the token to the page at /weir/ and what that asks. */
 #define WR_DOOR_COOKIE "weir_token"
+#define WR_DOOR_LOGIN  "/weir/v1/login"
 
 struct wr_entry {
     int status;      /* 0: may come in; else what to answer */

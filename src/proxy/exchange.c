@@ -104,18 +104,18 @@ static void keep_header(char *text, size_t text_bytes, const struct wr_head *hea
     (void)snprintf(text, text_bytes, "%.*s", (int)value.len, value.len ? value.ptr : "");
 }
 
-/* Figures of all are the operator's: who reads them is noted now and then, who may not always. */
-static void note_metrics(const struct wr_service *service, const struct wr_entry *entry)
+/* Figures of all are the operator's: who reads them is noted now and then, and who may not. So is
+ * who is refused at the page. */
+static void note_entry(const struct wr_service *service, const struct wr_entry *entry)
 {
-    struct wr_act act = {.act = "metrics", .tenant = entry->status ? "unknown" : NULL};
+    struct wr_act act = {
+        .act = "metrics", .tenant = entry->status ? "unknown" : NULL, .status = entry->status};
 
-    if (!wr_span_starts(entry->target, WR_LIT("/metrics")))
+    if (entry->status && wr_span_is(wr_target_path(entry->target), WR_DOOR_LOGIN))
+        act.act = "login";
+    else if (!wr_span_starts(entry->target, WR_LIT("/metrics")))
         return;
-    act.status = entry->status;
-    if (entry->status)
-        wr_audit_note(service->audit, &act);
-    else
-        wr_audit_note_often(service->audit, &act);
+    wr_audit_note_often(service->audit, &act);
 }
 
 /* What is asked of the program itself, and not of a provider: a page begins it. */
@@ -160,7 +160,7 @@ static void *on_begin(void *user, struct wr_conn *conn, const struct wr_head *he
     if (is_barred || wr_page_is_ours(entry.target) ||
         wr_door_is_open(service->config, head, entry.target)) {
         atomic_fetch_add(&service->metrics->requests_refused, is_barred);
-        note_metrics(service, &entry);
+        note_entry(service, &entry);
         wr_page_answer(service, conn, head, &entry);
         return NULL;
     }

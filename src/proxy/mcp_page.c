@@ -138,6 +138,8 @@ static void answer_call(struct wr_page_call *call)
 
     wr_mcp_answer(page->server, wr_span_of(call->tenant), &peer, wr_buf_view(&call->body), &answer);
     call->status = answer.http_status;
+    (void)snprintf(call->subject, sizeof(call->subject), "%.*s", (int)answer.subject.len,
+                   answer.subject.len ? answer.subject.ptr : "");
     if (message)
         message->told = answer;
     if (!message || !message->wants_events || !answer.message.len) {
@@ -183,6 +185,23 @@ static void write_call_line(const struct wr_page_call *call, const struct wr_mcp
     wr_buf_byte(out, '\n');
 }
 
+/* What a tool has changed, or was to. */
+static void note_act(const struct wr_page_call *call, const struct wr_mcp_answer *told)
+{
+    struct wr_service *service = ((struct wr_mcp_page *)call->desk->user)->service;
+    char act[64];
+
+    if (!told->act)
+        return;
+    (void)snprintf(act, sizeof(act), "mcp.%s", told->act);
+    wr_audit_note(service->audit, &(struct wr_act){.act = act,
+                                                   .user = call->who,
+                                                   .tenant = call->tenant,
+                                                   .subject = call->subject,
+                                                   .status = call->status,
+                                                   .is_refused = !told->has_acted});
+}
+
 static void on_call_over(struct wr_page_call *call)
 {
     struct wr_service *service = ((struct wr_mcp_page *)call->desk->user)->service;
@@ -192,11 +211,7 @@ static void on_call_over(struct wr_page_call *call)
     if (!message)
         return;
     wr_metrics_count_mcp(service->metrics, &message->told);
-    if (message->told.tool && !strcmp(message->told.tool, "weir_steer"))
-        wr_audit_note(service->audit, &(struct wr_act){.act = "mcp.weir_steer",
-                                                       .user = call->who,
-                                                       .tenant = call->tenant,
-                                                       .status = call->status});
+    note_act(call, &message->told);
     wr_buf_reset(&service->line);
     write_call_line(call, &message->told, service->requests_count, &service->line);
     if (service->log && !wr_buf_status(&service->line))

@@ -91,7 +91,8 @@ static void note_act(const struct wr_page_call *call)
                                                       .user = call->who,
                                                       .tenant = call->tenant,
                                                       .subject = call->subject,
-                                                      .status = call->status});
+                                                      .status = call->status,
+                                                      .is_refused = call->has_changed_nothing});
 }
 
 static void on_worked(uv_work_t *request, int status)
@@ -99,13 +100,14 @@ static void on_worked(uv_work_t *request, int status)
     struct wr_page_call *call = request->data;
 
     call->is_working = false;
+    if (!status) /* also what cannot be told has been done */
+        note_act(call);
     if (call->conn && (status || wr_buf_status(&call->answer))) {
         refuse_call(call, 503, "out of memory");
         return;
     }
     if (call->desk->over)
         call->desk->over(call);
-    note_act(call);
     if (call->conn)
         send_answer(call);
     free_call(call);

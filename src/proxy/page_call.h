@@ -44,6 +44,7 @@ struct wr_page_call {
     char tenant[WR_TENANT_BYTES], run[WR_RUN_DIGITS + 1];
     const struct wr_user *who; /* NULL: nobody with a name */
     char subject[128];         /* the session that it is about, for the audit; "": none */
+    bool has_changed_nothing;  /* for the audit too, where the status does not say so */
     const char *agent;         /* empty: not known */
     int64_t started_ms;
     uint64_t started_us;

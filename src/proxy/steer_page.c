@@ -251,6 +251,7 @@ static int answer(struct wr_steer_page *page, struct wr_page_call *call, struct 
     if (status)
         return say_error(&call->answer, status_of(status),
                          err.text[0] ? err.text : weir_status_text(status));
+    call->has_changed_nothing = !d.is_said;
     wr_json_write_init(&w, &call->answer);
     wr_steered_write(&d, &w);
     return 200;

@@ -118,7 +118,7 @@ static bool is_traffic(weir_span path)
 
 static bool is_door(weir_span path)
 {
-    return wr_span_is(path, "/weir/v1/login") || wr_span_is(path, "/weir/v1/logout");
+    return wr_span_is(path, WR_DOOR_LOGIN) || wr_span_is(path, "/weir/v1/logout");
 }
 
 const struct wr_models *wr_traffic_page_models(const struct wr_traffic_page *page)
@@ -341,7 +341,7 @@ void *wr_traffic_page_begin(struct wr_traffic_page *page, struct wr_conn *conn,
         return NULL;
     }
     if (is_door(path)) {
-        bool is_login = wr_span_is(path, "/weir/v1/login");
+        bool is_login = wr_span_is(path, WR_DOOR_LOGIN);
         wr_audit_note(page->service->audit, &(struct wr_act){.act = is_login ? "login" : "logout",
                                                              .user = entry->user,
                                                              .tenant = entry->tenant});

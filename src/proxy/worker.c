@@ -12,6 +12,7 @@
  */
 #include "proxy/worker.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -134,12 +135,12 @@ static void load_tls(struct worker *w, const struct wr_config *config)
 /* False: it is wrong, or was read too often; nothing has changed, and stderr says why. */
 static bool reload(struct worker *w)
 {
-    if (w->configs_count == WR_COUNT_OF(w->configs)) {
+    bool has_room = w->configs_count < WR_COUNT_OF(w->configs);
+    struct wr_config *config = has_room ? w->options->reload(w->options->user) : NULL;
+
+    if (!has_room)
         fprintf(stderr,
                 "weir serve: weir.yaml was read too often; restart to have it read again\n");
-        return false;
-    }
-    struct wr_config *config = w->options->reload(w->options->user);
     note_act(w, "reload", !config);
     if (!config)
         return false;
@@ -272,6 +273,9 @@ static weir_status start_service(struct worker *w, struct weir_err *err)
     /* A log that cannot be written does not keep anybody from working. */
     s->log = config->log_path ? wr_log_open(config->log_path) : NULL;
     s->audit = config->audit_path ? wr_audit_open(config->audit_path) : NULL;
+    if (config->audit_path && !s->audit && !w->options->index)
+        fprintf(stderr, "weir serve: acts are not noted: %s cannot be written: %s\n",
+                config->audit_path, strerror(errno));
     wr_steer_page_audit(s->steer, s->audit);
     note_act(w, "start", false);
     weir_status status = wr_fetcher_new(&s->fetcher, &w->loop, &fetcher, err);

@@ -16,6 +16,8 @@ import threading
 from fleet_cases import Database
 from gateway_load import Load, wait_until_settled
 from harness import Checks, Folder, Upstream, Weir, wait_for
+from mcp_cases import Http
+from sessions import chat_session, play, write_policies
 
 CHECK = Checks()
 ok = CHECK.ok
@@ -459,16 +461,27 @@ def case_check_config(folder):
 def case_audit(folder):
     """Every act of an administrator's is a line, without a word of what was said."""
     upstream = Upstream(folder)
-    config = config_of(upstream, users_yaml({'anna': 'search'}))
+    config = config_of(upstream, users_yaml({'anna': 'search'}, f'policy: short\npolicies: '
+                                            f'{write_policies(folder)}\n'))
     weir = Weir(folder, config=config, env=ENV)
     token = {'x-weir-token': token_of('anna'), 'Content-Type': 'application/json'}
-    ask(weir, 'anna', words='a secret word')
+    ok('a session, of which something leaves', play(weir, chat_session(
+        4, words='a secret word'), {**token, 'x-weir-session': 's'}), 200)
     wait_for(lambda: 'weir:s' in run_weir('sessions', '--json', '--store', weir.store)[1])
-    for act, body in (('pause', {}), ('resume', {}),
+    for act, body in (('pause', {}), ('resume', {}), ('policy', {'policy': 'tiered'}),
                       ('pin', {'session': 'weir:s', 'tool': 'Read'})):
         ok(f'{act} is done', weir.request('POST', f'/weir/v1/{act}', body, token)[0], 200)
+    for act, name, said in (('exact', 'weir:s', False), ('pin', 'weir:nosuch', None)):
+        ok(f'{act} of {name} is not done', json.loads(weir.request('POST', f'/weir/v1/{act}', {
+            'session': name, 'tool': 'Read'}, token)[1]).get('said'), said)
     weir.get('/weir/v1/pause', token)
+    for do, more in (('plan', {}), ('pin', {'tool': 'Edit'}), ('undo', {}), ('nonsense', {})):
+        Http(weir, **{'x-weir-token': token_of('anna')}).call(
+            'weir_steer', {'do': do, 'session': 'weir:s', **more})
     weir.post('/weir/v1/login', {}, token)
+    for _ in range(20):
+        weir.post('/weir/v1/login', {}, {'x-weir-token': 'nobody'})
+    weir.post('/weir/v1/logout', {}, token)
     weir.get('/metrics')
     metrics(weir)
     reload(weir, config)
@@ -480,13 +493,21 @@ def case_audit(folder):
         text = file.read()
     acts = [json.loads(line) for line in text.splitlines()]
     ok('each is a line, in order', [(act['act'], act['done']) for act in acts],
-       [('start', True), ('steer.pause', True), ('steer.resume', True), ('steer.pin', True),
-        ('login', True), ('metrics', False), ('metrics', True), ('reload', True),
-        ('reload', False), ('stop', True)])
-    ok('with who did it', [acts[3].get(key) for key in ('user', 'team', 'tenant', 'session')],
-       ['anna', 'search', 'user-anna', 'weir:s'])
+       [('start', True), ('steer.pause', True), ('steer.resume', True), ('steer.policy', True),
+        ('steer.pin', True), ('steer.exact', False), ('steer.pin', False), ('mcp.pin', True),
+        ('mcp.undo', False), ('login', True), ('login', False), ('logout', True),
+        ('metrics', False), ('metrics', True), ('reload', True), ('reload', False),
+        ('stop', True), ('login', False)])
+    ok('with who did it', {tuple(act.get(key) for key in ('user', 'team', 'tenant', 'session'))
+                           for act in acts if act['act'] in ('steer.exact', 'mcp.pin', 'mcp.undo')},
+       {('anna', 'search', 'user-anna', 'weir:s')})
+    ok('one line stands for many refusals', acts[-1].get('times'), 19)
     ok('and nothing of what was said, no token either',
        any(word in text for word in ('secret', 'weir-token', 'token-of')), False)
+    nowhere = Weir(folder, config=config + f'audit: {folder}/no/such/place\n', env=ENV)
+    ok('an audit that cannot be written is said, with its place and why', bool(wait_for(
+        lambda: f'{folder}/no/such/place cannot be written: No such file' in nowhere.stderr())))
+    nowhere.stop()
     upstream.stop()
 
 
