@@ -10,8 +10,8 @@ import sys
 import threading
 
 import own_cases
-from gateway_cases import (CHECK, ENV, ask, body_of, config_of, metrics, ok, settled, token_of,
-                           users_yaml)
+from gateway_cases import (CHECK, ENV, ask, body_of, config_of, metrics, month_is_settled, ok,
+                           token_of, users_yaml)
 from harness import PATIENCE_SECONDS, Folder, Upstream, Weir, wait_for
 from raw import Raw
 from sessions import chat_session, write_policies
@@ -43,8 +43,7 @@ def start(folder, upstream, budgets='  - {user: anna, per: month, requests: 1000
 
 def month(weir):
     """(requests, tokens, micro_usd, held_tokens, held_micro_usd), when nothing is held any more."""
-    return wait_for(lambda: (row := settled(weir.store, 'user:anna').get(2)) and
-                    row[3:] == (0, 0) and row) or settled(weir.store, 'user:anna').get(2)
+    return month_is_settled(weir, 'anna')
 
 
 def begin(weir, body, path='/v1/chat/completions'):

@@ -228,6 +228,13 @@ def settled(weir_store, scope):
             ' WHERE scope = ? ORDER BY start_ms', (scope,))}
 
 
+def month_is_settled(weir, name):
+    """A user's counters of this month, when nothing is held any more, or nobody waits for it."""
+    def row():
+        return settled(weir.store, 'user:' + name).get(2)
+    return wait_for(lambda: (now := row()) and now[3:] == (0, 0) and now) or row()
+
+
 def case_budgets(folder):
     upstream = Upstream(folder)
     weir = Weir(folder, env=ENV, config=config_of(upstream, users_yaml(
