@@ -69,9 +69,9 @@ static void put_money_of_piece(struct printer *p, wr_json_id piece)
 {
     int64_t a_request = number_of(p->doc, piece, "a_request_micro_usd");
 
-    if (wr_json_find(p->doc, piece, "cost_micro_usd") != WR_JSON_NONE) {
+    if (wr_json_find(p->doc, piece, "once_micro_usd") != WR_JSON_NONE) {
         wr_buf_text(p->out, "  back for ");
-        wr_cli_put_money(p->out, number_of(p->doc, piece, "cost_micro_usd"));
+        wr_cli_put_money(p->out, number_of(p->doc, piece, "once_micro_usd"));
     } else if (a_request < 0) {
         wr_buf_text(p->out, "  ");
         wr_cli_put_money(p->out, -a_request);
@@ -235,9 +235,9 @@ static void put_undo(struct printer *p)
     wr_buf_printf(p->out, "`weir undo` takes the last step back: %s → %s tokens",
                   WR_GROUPED(count_of(p->doc, undo, "tokens_before")),
                   WR_GROUPED(count_of(p->doc, undo, "tokens_after")));
-    if (wr_json_find(p->doc, undo, "cost_micro_usd") != WR_JSON_NONE) {
-        wr_buf_text(p->out, ", for ");
-        wr_cli_put_money(p->out, number_of(p->doc, undo, "cost_micro_usd"));
+    if (wr_json_find(p->doc, undo, "once_micro_usd") != WR_JSON_NONE) {
+        wr_buf_text(p->out, ", for up to ");
+        wr_cli_put_money(p->out, number_of(p->doc, undo, "once_micro_usd"));
     }
     wr_buf_byte(p->out, '\n');
 }

@@ -43,10 +43,18 @@ static void put_price(struct wr_buf *out, const struct wr_steer_price *p)
         return;
     wr_buf_text(out, ", for ");
     wr_cli_put_money(out, p->cost_micro_usd);
-    wr_buf_text(out, "; each request after it costs ");
-    wr_cli_put_money(out,
-                     p->a_request_micro_usd < 0 ? -p->a_request_micro_usd : p->a_request_micro_usd);
-    wr_buf_text(out, p->a_request_micro_usd < 0 ? " less" : " more");
+    if (p->a_request_micro_usd < 0) {
+        wr_buf_text(out, "; each request after it costs ");
+        wr_cli_put_money(out, -p->a_request_micro_usd);
+        wr_buf_text(out, " less");
+        return;
+    }
+    /* Up to: of what comes back some may still be in the cache. */
+    wr_buf_text(out, "; with what comes back the next request costs up to ");
+    wr_cli_put_money(out, p->once_micro_usd);
+    wr_buf_text(out, " more, each after it ");
+    wr_cli_put_money(out, p->a_request_micro_usd);
+    wr_buf_text(out, " more");
 }
 
 static void put_name(struct wr_buf *out, const struct wr_steering *s)

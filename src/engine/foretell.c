@@ -140,15 +140,15 @@ static void write_name(struct teller *t, const struct wr_segment *s)
 static void write_way_back(struct teller *t, uint32_t first, uint64_t tokens, uint64_t left)
 {
     uint64_t again = lost_from(t, first);
+    uint64_t more = tokens > left ? as_provider_counts(t, tokens - left) : 0;
 
     wr_json_member_number(&t->w, "rewrites_tokens", again);
     if (!is_priced(t))
         return;
-    wr_json_member_i64(&t->w, "cost_micro_usd",
-                       (int64_t)cost_of_writing(t, again) - (int64_t)cost_of_reading(t, again));
-    wr_json_member_number(&t->w, "a_request_micro_usd",
-                          tokens > left ? cost_of_reading(t, as_provider_counts(t, tokens - left))
-                                        : 0);
+    int64_t cost = (int64_t)cost_of_writing(t, again) - (int64_t)cost_of_reading(t, again);
+    wr_json_member_i64(&t->w, "cost_micro_usd", cost);
+    wr_json_member_i64(&t->w, "once_micro_usd", cost + (int64_t)cost_of_writing(t, more));
+    wr_json_member_number(&t->w, "a_request_micro_usd", cost_of_reading(t, more));
     wr_json_member_number(&t->w, "recall_micro_usd", cost_of_recalling(t, tokens));
 }
 
@@ -252,10 +252,11 @@ static void write_holds(struct teller *t, const struct wr_fold *as_is, uint32_t 
         wr_json_member_number(&t->w, "segment", i);
         write_name(t, s);
         wr_json_member_number(&t->w, "tokens", as_is->input->tokens[i]);
-        if (is_priced(t))
-            wr_json_member_number(
-                &t->w, "a_request_micro_usd",
-                cost_of_reading(t, as_provider_counts(t, as_is->input->tokens[i])));
+        if (is_priced(t)) {
+            uint64_t tokens = as_provider_counts(t, as_is->input->tokens[i]);
+            wr_json_member_number(&t->w, "write_micro_usd", cost_of_writing(t, tokens));
+            wr_json_member_number(&t->w, "a_request_micro_usd", cost_of_reading(t, tokens));
+        }
         wr_json_write_object_end(&t->w);
     }
     wr_json_write_array_end(&t->w);

@@ -176,6 +176,12 @@ static void what_is_foretold_comes_true(void **state)
         int64_t again = number_in(&t, rows[i].part, "rewrites_tokens");
         int64_t cost = number_in(&t, rows[i].part, "cost_micro_usd");
         assert_true(after > 0 && again > 0 && cost > 0);
+        /* What comes back is written too, ten times as dear as reading it. */
+        int64_t back = number_in(&t, rows[i].part, "once_micro_usd") - cost;
+        int64_t a_request = number_in(&t, rows[i].part, "a_request_micro_usd");
+        if (a_request > 0 && (back < 10 * a_request - 10 || back > 10 * a_request + 10))
+            fail_msg("%s: %lld for what comes back, %lld to read it", rows[i].part, (long long)back,
+                     (long long)a_request);
         say(&t, rows[i].order, "");
         ask(&t, i % 2);
         assert_true(t.record.is_step);

@@ -264,6 +264,7 @@ static struct wr_steer_price price_in(const struct wr_json *plan, wr_json_id par
         return price;
     price.is_known = number_in(plan, part, "rewrites_tokens", &price.rewrites_tokens);
     price.has_money = number_in(plan, part, "cost_micro_usd", &price.cost_micro_usd);
+    (void)number_in(plan, part, "once_micro_usd", &price.once_micro_usd);
     (void)number_in(plan, part, "a_request_micro_usd", &price.a_request_micro_usd);
     price.is_known &= price.rewrites_tokens > 0;
     return price;
@@ -295,22 +296,25 @@ static bool price_of_holds(const struct wr_json *doc, wr_json_id piece, const st
                            struct wr_steer_price *price)
 {
     wr_json_id holds = wr_json_find(doc, piece, "holds");
-    int64_t a_request = 0;
+    int64_t a_request = 0, write = 0;
     bool any = false;
 
     if (!wr_json_is(doc, holds, WR_JSON_ARRAY))
         return false;
     for (wr_json_id i = wr_json_first(doc, holds); i != WR_JSON_NONE;
          i = wr_json_next(doc, holds, i)) {
-        int64_t more = 0;
+        int64_t more = 0, once = 0;
         if (!is_piece_of(doc, i, pin))
             continue;
         (void)number_in(doc, i, "a_request_micro_usd", &more);
+        (void)number_in(doc, i, "write_micro_usd", &once);
         a_request += more;
+        write += once;
         any = true;
     }
     *price = price_in(doc, piece);
     price->a_request_micro_usd = a_request;
+    price->once_micro_usd = price->cost_micro_usd + write;
     return any;
 }
 
@@ -321,6 +325,7 @@ static struct wr_steer_price price_of_pieces(const struct wr_steering *s,
     const struct wr_json *doc = &s->plan;
     wr_json_id pieces = pieces_of(s, "out");
     struct wr_steer_price sum = {0};
+    int64_t write = 0;
 
     if (pieces == WR_JSON_NONE)
         return sum;
@@ -334,11 +339,13 @@ static struct wr_steer_price price_of_pieces(const struct wr_steering *s,
         sum.is_known |= price.is_known;
         sum.has_money |= price.has_money;
         sum.a_request_micro_usd += price.a_request_micro_usd;
+        write += price.once_micro_usd - price.cost_micro_usd;
         if (price.rewrites_tokens > sum.rewrites_tokens) {
             sum.rewrites_tokens = price.rewrites_tokens;
             sum.cost_micro_usd = price.cost_micro_usd;
         }
     }
+    sum.once_micro_usd = sum.cost_micro_usd + write;
     return sum;
 }
 
@@ -475,6 +482,7 @@ void wr_steered_write(const struct wr_steered *d, struct wr_json_writer *w)
         wr_json_member_i64(w, "rewrites_tokens", d->price.rewrites_tokens);
         if (d->price.has_money) {
             wr_json_member_i64(w, "cost_micro_usd", d->price.cost_micro_usd);
+            wr_json_member_i64(w, "once_micro_usd", d->price.once_micro_usd);
             wr_json_member_i64(w, "a_request_micro_usd", d->price.a_request_micro_usd);
         }
         wr_json_write_object_end(w);

@@ -79,6 +79,7 @@ struct wr_steer_price {
     bool has_money;              /* the model has prices */
     int64_t rewrites_tokens;     /* that are written into the cache again */
     int64_t cost_micro_usd;      /* of that, less what reading them costs */
+    int64_t once_micro_usd;      /* the same with what comes back, which is written too */
     int64_t a_request_micro_usd; /* more for every request after it, or less */
 };
 

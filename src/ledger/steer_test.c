@@ -22,12 +22,15 @@
 static const char plan[] =
     "{\"orders_heard\":0,\"pending\":false,\"bound\":%s,"
     "\"out\":{\"pieces\":[{\"segment\":3,\"tool\":\"Read\",\"path\":\"src/"
-    "a.c\",\"handle\":\"" HANDLE
-    "\",\"rewrites_tokens\":900,\"cost_micro_usd\":90,\"a_request_micro_usd\":9},"
+    "a.c\",\"handle\":\"" HANDLE "\",\"rewrites_tokens\":900,\"cost_micro_usd\":90,\"once_micro_"
+                                 "usd\":190,\"a_request_micro_usd\":9},"
     "{\"segment\":9,\"last_segment\":20,\"kind\":\"messages\",\"handle\":\"" IN_SUMMARY
-    "\",\"rewrites_tokens\":500,\"cost_micro_usd\":50,\"a_request_micro_usd\":40,"
-    "\"holds\":[{\"segment\":11,\"tool\":\"Bash\",\"path\":\"b.c\",\"a_request_micro_usd\":4},"
-    "{\"segment\":12,\"tool\":\"Read\",\"path\":\"src/a.c\",\"a_request_micro_usd\":3}]}]},"
+    "\",\"rewrites_tokens\":500,\"cost_micro_usd\":50,\"once_micro_usd\":450,\"a_request_micro_"
+    "usd\":40,"
+    "\"holds\":[{\"segment\":11,\"tool\":\"Bash\",\"path\":\"b.c\",\"write_micro_usd\":41,\"a_"
+    "request_micro_usd\":4},"
+    "{\"segment\":12,\"tool\":\"Read\",\"path\":\"src/"
+    "a.c\",\"write_micro_usd\":31,\"a_request_micro_usd\":3}]}]},"
     "\"next\":{\"rewrites_tokens\":300,\"cost_micro_usd\":30,\"a_request_micro_usd\":-7},"
     "\"undo\":null,\"exact\":{\"rewrites_tokens\":900,\"cost_micro_usd\":90}}";
 
@@ -86,17 +89,17 @@ static const struct {
     const char *behaviour, *word;
     const char *line;     /* that is said; NULL: nothing can be */
     int64_t tokens, cost; /* of what is out of it */
-    int64_t a_request;
+    int64_t once, a_request;
 } pins[] = {
     {"a path has the price of all that it names, the dearest way", "src/a.c", "pin path src/a.c",
-     900, 90, 12},
+     900, 90, 221, 12},
     {"a piece by its number is its handle, and the path that was meant", "3",
-     "pin handle " HANDLE " src/a.c", 900, 90, 9},
-    {"with the sign too", "#3", "pin handle " HANDLE " src/a.c", 900, 90, 9},
-    {"inside a summary it is the path", "11", "pin path b.c", 500, 50, 4},
-    {"a summary as a whole", IN_SUMMARY, "pin handle " IN_SUMMARY, 500, 50, 40},
-    {"what is not out costs nothing", "src/z.c", "pin path src/z.c", 0, 0, 0},
-    {"a number that nobody lists", "77", NULL, 0, 0, 0},
+     "pin handle " HANDLE " src/a.c", 900, 90, 190, 9},
+    {"with the sign too", "#3", "pin handle " HANDLE " src/a.c", 900, 90, 190, 9},
+    {"inside a summary it is the path", "11", "pin path b.c", 500, 50, 91, 4},
+    {"a summary as a whole", IN_SUMMARY, "pin handle " IN_SUMMARY, 500, 50, 450, 40},
+    {"what is not out costs nothing", "src/z.c", "pin path src/z.c", 0, 0, 0, 0},
+    {"a number that nobody lists", "77", NULL, 0, 0, 0, 0},
 };
 
 static void pins_are_named_and_priced(void **state)
@@ -116,11 +119,13 @@ static void pins_are_named_and_priced(void **state)
                          d.price.is_known == (pins[i].tokens > 0) &&
                          d.price.rewrites_tokens == pins[i].tokens &&
                          d.price.cost_micro_usd == pins[i].cost &&
+                         d.price.once_micro_usd == pins[i].once &&
                          d.price.a_request_micro_usd == pins[i].a_request;
             if (!is_it)
-                fail_msg("%s: '%.*s', %lld tokens, %lld, %lld", pins[i].behaviour, (int)line.len,
-                         line.ptr, (long long)d.price.rewrites_tokens,
-                         (long long)d.price.cost_micro_usd, (long long)d.price.a_request_micro_usd);
+                fail_msg("%s: '%.*s', %lld tokens, %lld, %lld, %lld", pins[i].behaviour,
+                         (int)line.len, line.ptr, (long long)d.price.rewrites_tokens,
+                         (long long)d.price.cost_micro_usd, (long long)d.price.once_micro_usd,
+                         (long long)d.price.a_request_micro_usd);
         }
         close_fixture(&f);
     }

@@ -9,8 +9,11 @@ export function priceWords(price) {
   if (!price) return 'It holds from the next request on.';
   const words = [`${grouped(price.rewrites_tokens)} tokens of the cache are written again`];
   if (price.cost_micro_usd !== undefined) {
-    words[0] += `, which costs ${money(price.cost_micro_usd)} once`;
     const each = price.a_request_micro_usd;
+    words[0] +=
+      each > 0
+        ? `, and what comes back is written: up to ${money(price.once_micro_usd)} once`
+        : `, which costs ${money(price.cost_micro_usd)} once`;
     if (each)
       words.push(`each request then costs ${money(Math.abs(each))} ${each < 0 ? 'less' : 'more'}`);
   }

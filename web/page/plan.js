@@ -116,9 +116,9 @@ function pieceName(p) {
 
 function pieceMoney(p, isOut) {
   if (isOut)
-    return p.cost_micro_usd === undefined
+    return p.once_micro_usd === undefined
       ? `${grouped(p.rewrites_tokens || 0)} tokens written again`
-      : `${money(p.cost_micro_usd)} to have it back`;
+      : `${money(p.once_micro_usd)} to have it back`;
   return p.a_request_micro_usd ? `${money(-p.a_request_micro_usd)} less a request` : '';
 }
 
