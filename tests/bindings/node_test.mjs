@@ -135,6 +135,19 @@ test('closed things are refused, after the calls under way', async () => {
     await assert.rejects(new Engine().project(talk(), { store }), /closed/);
 });
 
+test('a model cannot ask for another tenant', async () => {
+    const store = new Store();
+    const { body } = await project(talk(), { policy: 'tiered', store, windowTokens: 16000,
+        tenant: 'bob' });
+    const asked = { handle: handleOf(body), head: 1 };
+    assert.match(await (await recallTool(store, { tenant: 'bob' })).run(asked), /line 0/);
+    for (const options of [{}, { tenant: 'alice' }]) {
+        const tool = await recallTool(store, options);
+        assert.match(await tool.run(asked), /never stored/);
+        assert.match(await tool.run({ ...asked, tenant: 'bob' }), /no argument 'tenant'/);
+    }
+});
+
 test('sessions', async () => {
     const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'weir-'));
     try {

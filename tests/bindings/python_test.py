@@ -160,6 +160,16 @@ class Refusing(unittest.TestCase):
         with self.assertRaisesRegex(weir.WeirInvalidError, "the store is closed"):
             weir.project(talk(), policy="lean", store=store)
 
+    def test_a_model_cannot_ask_for_another_tenant(self):
+        with weir.Store() as store:
+            body = weir.project(talk(), policy="tiered", store=store, window_tokens=16000,
+                                tenant="bob").body
+            asked = {"handle": handles(body)[0].decode(), "head": 1}
+            self.assertIn("line 0", weir.recall_tool(store, tenant="bob").run(asked))
+            for tool in (weir.recall_tool(store), weir.recall_tool(store, tenant="alice")):
+                self.assertIn("never stored", tool.run(asked))
+                self.assertIn("no argument 'tenant'", tool.run({**asked, "tenant": "bob"}))
+
 
 class Sessions(unittest.TestCase):
     def test_a_loop(self):

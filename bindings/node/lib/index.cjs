@@ -231,12 +231,16 @@ class RecallTool {
     /** Always a text, also where the call was wrong, so that the model can ask better. */
     async run(given) {
         try {
-            const asked = { pageTokens: this.#pageTokens, tenant: this.#tenant };
+            const options = { pageTokens: this.#pageTokens, tenant: this.#tenant };
             const read = typeof given === 'string' ? JSON.parse(given) : given;
-            for (const [name, value] of Object.entries(read ?? {}))
-                if (value) asked[argumentNames[name] ?? name] = value;
-            const { handle, ...options } = asked;
-            const found = await this.#engine.recall(handle, { store: this.#store, ...options });
+            // A model asks for what the schema has, and for nothing else: not for another tenant.
+            for (const [name, value] of Object.entries(read ?? {})) {
+                if (!Object.hasOwn(this.schema.properties, name))
+                    return `weir_recall has no argument '${name}'`;
+                if (value) options[argumentNames[name] ?? name] = value;
+            }
+            const found = await this.#engine.recall(read?.handle, { store: this.#store,
+                ...options });
             return options.pattern && !found.matchesCount ? 'no line matches' : found.text;
         } catch (error) {
             return `weir_recall: ${error.message}`;

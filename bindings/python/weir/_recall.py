@@ -46,12 +46,14 @@ class RecallTool:
             if not isinstance(given, dict):
                 return "weir_recall takes an object with `handle`"
             given.update(more)
+            # A model asks for what the schema has, and for nothing else: not for another tenant.
+            unknown = sorted(set(given) - set(self.schema["properties"]))
+            if unknown:
+                return f"weir_recall has no argument '{unknown[0]}'"
             asked = {_RENAMED.get(name, name): value for name, value in given.items()
                      if value not in (None, "", 0)}
-            asked.setdefault("page_tokens", self._page_tokens)
-            if self._tenant is not None:
-                asked["tenant"] = self._tenant
-            answer = self._engine.call("recall", None, members(**asked), self._store)
+            answer = self._engine.call("recall", None, members(
+                **asked, page_tokens=self._page_tokens, tenant=self._tenant), self._store)
             text = (answer.text or b"").decode("utf-8", "replace")
             if asked.get("pattern") and not json.loads(answer.json)["matches_count"]:
                 return "no line matches"
