@@ -9,6 +9,7 @@ import gc
 import json
 import os
 import re
+import subprocess
 import sys
 import tempfile
 import threading
@@ -152,6 +153,7 @@ class Refusing(unittest.TestCase):
     def test_closed_things(self):
         engine, store = weir.Engine(), weir.Store()
         for thing in (engine, store):
+            self.assertFalse(thing.closed)
             thing.close()
             thing.close()
             self.assertTrue(thing.closed)
@@ -159,6 +161,19 @@ class Refusing(unittest.TestCase):
             engine.count("x")
         with self.assertRaisesRegex(weir.WeirInvalidError, "the store is closed"):
             weir.project(talk(), policy="lean", store=store)
+
+
+    def test_what_is_no_store(self):
+        for wrong in (weir.Engine(), "memory", 5):
+            with self.assertRaisesRegex(TypeError, "weir.Store"):
+                weir.project(talk(), policy="lean", store=wrong)
+            with self.assertRaisesRegex(TypeError, "weir.Store"):
+                weir.Engine(store=wrong).project(talk(), policy="lean")
+            with self.assertRaisesRegex(TypeError, "weir.Store"):
+                weir.Session("nowhere", store=wrong, model="gpt-5")
+        for path in ("a\0b", b"a\0b"):
+            with self.assertRaisesRegex(ValueError, "null byte"):
+                weir.Store(path)
 
     def test_a_model_cannot_ask_for_another_tenant(self):
         with weir.Store() as store:
@@ -172,6 +187,20 @@ class Refusing(unittest.TestCase):
 
 
 class Sessions(unittest.TestCase):
+    def test_a_store_that_is_closed_first(self):
+        with tempfile.TemporaryDirectory() as folder:
+            store = weir.Store(os.path.join(folder, "store"))
+            sessions = [weir.Session(os.path.join(folder, name), model="gpt-5", store=store)
+                        for name in "ab"]
+            for session in sessions:
+                session.say("x")
+            store.close()
+            self.assertTrue(store.closed)
+            with self.assertRaisesRegex(weir.WeirInvalidError, "the store is closed"):
+                sessions[0].say("x")
+            sessions[0].close()
+            sessions.pop().close()
+
     def test_a_loop(self):
         answer = {"model": "gpt-5", "choices": [{"message": {
             "role": "assistant", "content": None, "tool_calls": [{
@@ -265,6 +294,23 @@ class Readme(unittest.TestCase):
 
 
 class Ends(unittest.TestCase):
+    def test_the_interpreter_ends_while_threads_are_inside(self):
+        program = """if True:
+            import threading, time, weir
+            engine, begun = weir.Engine(store=weir.Store()), threading.Semaphore(0)
+
+            def work():
+                while True:
+                    begun.release()
+                    engine.count("What is a weir? " * 20000)
+            for _ in range(3):
+                threading.Thread(target=work, daemon=True).start()
+            for _ in range(6):
+                begun.acquire()"""
+        for _ in range(4):
+            done = subprocess.run([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr[-2000:])
+
     # Under a sanitizer memory is kept for a while on purpose; it finds leaks by itself.
     @unittest.skipIf("asan" in os.environ.get("LD_PRELOAD", ""), "under a sanitizer")
     def test_what_nobody_has_any_more_is_freed(self):

@@ -15,31 +15,40 @@ Body = Union[bytes, bytearray, memoryview, str, Mapping[str, Any]]
 Text = Union[str, bytes]
 
 
+def _free_held(held: List[int], free: Any, lock: "threading.RLock") -> None:
+    """At the end of the interpreter a daemon thread may be inside: then it is left to the system.
+    Otherwise nobody else can have the lock."""
+    if lock.acquire(blocking=False):
+        try:
+            if held:
+                free(held.pop())
+        finally:
+            lock.release()
+
+
 class _Owned:
     """A pointer of the library's that is freed once: by close(), or when nobody has it any more."""
 
     def __init__(self, pointer: int, free: Any, what: str) -> None:
-        self._pointer: Optional[int] = pointer
+        self._held = [pointer]  # empty: it is closed
         self._what = what
         self.lock = threading.RLock()
-        self._free = weakref.finalize(self, free, pointer)
+        self._free = weakref.finalize(self, _free_held, self._held, free, self.lock)
 
     def pointer(self) -> int:
         """Only while the lock is held: another thread may close it."""
-        if self._pointer is None:
+        if not self._held:
             raise native.WeirInvalidError(f"the {self._what} is closed")
-        return self._pointer
+        return self._held[0]
 
     @property
     def closed(self) -> bool:
-        return self._pointer is None
+        return not self._held
 
     def close(self) -> None:
         """Frees it, after the call that is under way. To close it twice is fine."""
         with self.lock:
-            if self._pointer is not None:
-                self._pointer = None
-                self._free()
+            self._free()
 
     def __enter__(self) -> Any:
         return self
@@ -60,7 +69,10 @@ class Store(_Owned):
     def __init__(self, path: Union[str, "os.PathLike[str]", None] = None, *,
                  must_exist: bool = False, bytes_max: int = 0) -> None:
         pointer = ctypes.c_void_p()
+        self._sessions_count = 0
         self.path = None if path is None else os.fspath(path)
+        if self.path is not None and "\0" in os.fsdecode(self.path):
+            raise ValueError("embedded null byte")
         if self.path is None:
             native.check(native.lib.weir_store_new_memory(bytes_max, ctypes.byref(pointer)))
         else:
@@ -71,6 +83,36 @@ class Store(_Owned):
                 ctypes.byref(err)), err)
         assert pointer.value
         super().__init__(pointer.value, native.lib.weir_store_close, "store")
+        self._is_closed = False
+
+    def pointer(self) -> int:
+        if self._is_closed:
+            raise native.WeirInvalidError("the store is closed")
+        return super().pointer()
+
+    @property
+    def closed(self) -> bool:
+        return self._is_closed
+
+    def close(self) -> None:
+        """Takes no new calls from now on; the last session that borrows it frees it."""
+        with self.lock:
+            self._is_closed = True
+            if not self._sessions_count:
+                super().close()
+
+    def add_session(self, count: int) -> None:
+        """One more that borrows it, or with -1 one less; while the lock is held."""
+        self._sessions_count += count
+        if self._is_closed:
+            self.close()
+
+
+def checked_store(store: Any) -> Optional[Store]:
+    """The library would take any pointer for a store's."""
+    if store is not None and not isinstance(store, Store):
+        raise TypeError(f"store is to be a weir.Store, not {type(store).__name__}")
+    return store
 
 
 class Projected:
@@ -193,7 +235,7 @@ class Engine(_Owned):
     def call(self, method: str, given: Optional[bytes] = None, arguments: bytes = b"{}",
              store: Optional[Store] = None) -> native.Answer:
         """weir_call_bytes(): any method, `arguments` as JSON, `given` the text beside it."""
-        store = store if store is not None else self.store
+        store = checked_store(store if store is not None else self.store)
         with self.lock:
             if store is None:
                 return native.take(native.lib.weir_call_bytes, (

@@ -8,7 +8,8 @@ import time
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 from . import _native as native
-from ._engine import Body, Projected, Store, Text, _Owned, _text_bytes, body_bytes, members
+from ._engine import (Body, Projected, Store, Text, _Owned, _text_bytes, body_bytes, checked_store,
+                      members)
 
 
 def _now_ms() -> int:
@@ -22,6 +23,7 @@ def _close(pointer: int, store: Optional[Store]) -> None:
     else:
         with store.lock:
             native.lib.weir_session_close(pointer)
+            store.add_session(-1)
 
 
 class Session(_Owned):
@@ -52,6 +54,7 @@ class Session(_Owned):
                             tenant=tenant, policies=policies, must_exist=must_exist,
                             is_read_only=is_read_only, now_ms=_now_ms())
         called = native.Called()
+        checked_store(store)
         try:
             if store is None:
                 status = native.lib.weir_session_call_open(
@@ -62,6 +65,8 @@ class Session(_Owned):
                     status = native.lib.weir_session_call_open(
                         store.pointer(), arguments, len(arguments), ctypes.byref(pointer),
                         ctypes.byref(called), None)
+                    if not status:
+                        store.add_session(1)
             answer = native.answer_of(called)
         finally:
             native.lib.weir_called_release(ctypes.byref(called))
