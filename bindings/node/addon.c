@@ -1,9 +1,18 @@
 /* The Node addon: engines, stores and sessions as handles, and calls as promises.
  *
- * A call is made of strings and one buffer. It is copied out of JavaScript (the buffer is held, not
- * copied), carried out on one of libuv's threads while the event loop goes on, and its promise is
- * resolved with what the library said: {status, json, bytes}. lib/index.cjs makes errors and
- * objects of that, so that this file knows no method.
+ * A call is made of strings and one buffer. It is copied out of JavaScript, carried out on one of
+ * libuv's threads while the event loop goes on, and its promise is resolved with what the library
+ * said: {status, json, bytes}. lib/index.cjs makes errors and objects of that, so that this file
+ * knows no method.
+ *
+ * The buffer is copied too, because a caller can write to it while a thread reads, or hand its
+ * memory to a worker; to hold a reference prevents neither. The copy's memory stays with the handle
+ * for the next call, so that its pages are not asked of the system each time.
+ *
+ * Most of what the library gives back is copied as well, into memory of V8's. As the memory of a
+ * buffer it would be freed when V8 collects that, on another thread than it came from, and a heap
+ * of malloc's that grows and shrinks so takes pages from the system at each call: that was half of
+ * what a call cost. What is large is not copied, since the event loop waits for a copy.
  *
  *     call() ──▶ queued ──▶ run_work (a thread) ──▶ end_work (JavaScript's thread) ──▶ promise
  *
@@ -28,23 +37,28 @@ struct handle {
     void *object; /* of the library's; NULL: freed, or not open yet */
     pthread_mutex_t mutex;
     struct handle *store; /* of a session: borrowed by it, so held */
-    size_t uses_count;    /* calls under way, sessions that hold it, JavaScript itself */
+    char *spare;          /* the copy of an earlier call's buffer, for the next one; or NULL */
+    size_t spare_bytes;
+    size_t uses_count; /* calls under way, sessions that hold it, JavaScript itself */
     bool is_closed;
 };
 
-enum { METHOD_BYTES_MAX = 32 };
+enum {
+    METHOD_BYTES_MAX = 32,
+    SPARE_BYTES_MAX = 4 * 1024 * 1024, /* that a handle keeps */
+    COPIED_BYTES_MAX = 256 * 1024      /* of an answer */
+};
 
 struct work {
     napi_async_work task;
     napi_deferred deferred;
-    napi_ref buffer; /* what `bytes` is part of; NULL: nothing is */
     struct handle *handle, *store;
     bool opens; /* a session is to be opened in `handle` */
     char method[METHOD_BYTES_MAX];
     char *json;
     size_t json_bytes;
-    const char *bytes;
-    size_t bytes_count;
+    char *bytes; /* a copy of the buffer, with room for `room_bytes`; NULL: there was none */
+    size_t bytes_count, room_bytes;
     struct weir_called called;
     weir_status status;
 };
@@ -73,6 +87,7 @@ static void drop_handle(struct handle *handle)
         return;
     free_object(handle);
     drop_handle(handle->store);
+    free(handle->spare);
     pthread_mutex_destroy(&handle->mutex);
     free(handle);
 }
@@ -122,6 +137,13 @@ static struct handle *read_handle(napi_env env, napi_value value)
     if (napi_typeof(env, value, &type) == napi_ok && type == napi_external)
         (void)napi_get_value_external(env, value, &data);
     return data;
+}
+
+/* NULL too where there is none. The library would take any pointer for a store's. */
+static bool read_store(napi_env env, napi_value value, struct handle **store)
+{
+    *store = read_handle(env, value);
+    return !*store || (*store)->kind == HANDLE_STORE;
 }
 
 /* ---- values ---- */
@@ -191,15 +213,15 @@ static void free_owned(napi_env env, void *data, void *owned)
     weir_called_release(&called);
 }
 
-/* What the library wrote becomes the buffer's memory, freed with it. Copied where that is not to be
- * had: an Electron may refuse memory that is not V8's, and what is empty needs no owner. */
+/* Copied where memory of ours is not to be had, too: an Electron may refuse it. */
 static napi_status make_buffer(napi_env env, struct weir_called *called, napi_value *buffer)
 {
     char *bytes = (char *)called->bytes.ptr;
     void *copy;
 
-    if (called->bytes.len && napi_create_external_buffer(env, called->bytes.len, bytes, free_owned,
-                                                         called->owned, buffer) == napi_ok) {
+    if (called->bytes.len > COPIED_BYTES_MAX &&
+        napi_create_external_buffer(env, called->bytes.len, bytes, free_owned, called->owned,
+                                    buffer) == napi_ok) {
         called->owned = NULL;
         return napi_ok;
     }
@@ -228,11 +250,15 @@ static napi_value make_result(napi_env env, struct work *work)
 
 static void free_work(napi_env env, struct work *work)
 {
-    if (work->buffer)
-        (void)napi_delete_reference(env, work->buffer);
     if (work->task)
         (void)napi_delete_async_work(env, work->task);
     weir_called_release(&work->called);
+    if (work->handle && !work->handle->spare && work->room_bytes <= SPARE_BYTES_MAX) {
+        work->handle->spare = work->bytes;
+        work->handle->spare_bytes = work->room_bytes;
+    } else {
+        free(work->bytes);
+    }
     free(work->json);
     free(work);
 }
@@ -294,12 +320,19 @@ static bool read_buffer(napi_env env, napi_value value, struct work *work)
 
     if (napi_is_buffer(env, value, &is_buffer) != napi_ok || !is_buffer)
         return true;
-    if (napi_get_buffer_info(env, value, &bytes, &work->bytes_count) != napi_ok ||
-        napi_create_reference(env, value, 1, &work->buffer) != napi_ok)
+    if (napi_get_buffer_info(env, value, &bytes, &work->bytes_count) != napi_ok)
         return false;
-    work->bytes =
-        bytes ? bytes : ""; /* an empty buffer has no memory, and is a text all the same */
-    return true;
+    work->bytes = work->handle->spare;
+    work->room_bytes = work->handle->spare_bytes;
+    work->handle->spare = NULL;
+    if (!work->bytes || work->room_bytes < work->bytes_count) {
+        free(work->bytes);
+        work->room_bytes = work->bytes_count;
+        work->bytes = malloc(work->room_bytes + 1); /* an empty buffer is a text all the same */
+    }
+    if (work->bytes && work->bytes_count)
+        memcpy(work->bytes, bytes, work->bytes_count);
+    return work->bytes;
 }
 
 static bool is_usable(const struct handle *handle)
@@ -316,7 +349,9 @@ static napi_value js_call(napi_env env, napi_callback_info info)
 
     if (napi_get_cb_info(env, info, &count, arguments, NULL, NULL) != napi_ok || count != 5)
         return throw_status(env, WEIR_INVALID, NULL);
-    struct handle *handle = read_handle(env, arguments[0]), *store = read_handle(env, arguments[1]);
+    struct handle *handle = read_handle(env, arguments[0]), *store;
+    if (!read_store(env, arguments[1], &store) || (handle && handle->kind == HANDLE_STORE))
+        return throw_status(env, WEIR_INVALID, NULL);
     if (!is_usable(handle) || (store && !is_usable(store)) ||
         (handle->store && !is_usable(handle->store))) {
         (void)napi_throw_error(env, NULL,
@@ -347,8 +382,11 @@ static napi_value js_open_session(napi_env env, napi_callback_info info)
 
     if (napi_get_cb_info(env, info, &count, arguments, NULL, NULL) != napi_ok || count != 2)
         return throw_status(env, WEIR_INVALID, NULL);
-    struct handle *store = read_handle(env, arguments[0]), *handle = new_handle(HANDLE_SESSION);
+    struct handle *store, *handle;
+    if (!read_store(env, arguments[0], &store))
+        return throw_status(env, WEIR_INVALID, NULL);
     struct work *work = calloc(1, sizeof(*work));
+    handle = new_handle(HANDLE_SESSION);
     if (!handle || !work || (store && !is_usable(store))) {
         drop_handle(handle);
         free(work);
@@ -357,10 +395,10 @@ static napi_value js_open_session(napi_env env, napi_callback_info info)
     handle->store = store;
     if (store)
         store->uses_count++;
-    work->handle = handle;
     work->store = store;
     work->opens = true;
     value = wrap_handle(env, handle);
+    work->handle = value ? handle : NULL; /* it is freed where it could not be wrapped */
     work->json = read_string(env, arguments[1], &work->json_bytes);
     if (!value || !work->json) {
         free_work(env, work);

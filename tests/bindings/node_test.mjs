@@ -135,6 +135,18 @@ test('closed things are refused, after the calls under way', async () => {
     await assert.rejects(new Engine().project(talk(), { store }), /closed/);
 });
 
+test('what is no store, no folder and no settings', async () => {
+    for (const store of [new Engine(), 'memory', 5, {}]) {
+        await assert.rejects(project(talk(), { policy: 'lean', store }), /to be a Store/);
+        await assert.rejects(Session.open('nowhere', { store }), /to be a Store/);
+        assert.throws(() => new Engine({ store }), /to be a Store/);
+    }
+    for (const folder of [5, 'a\0b', { mustExist: true }, Buffer.from('/tmp')])
+        assert.throws(() => new Store(folder), TypeError);
+    assert.throws(() => new Engine({ policies: { policies: {} } }), TypeError);
+    assert.throws(() => new Engine({ models: 5 }), TypeError);
+});
+
 test('a model cannot ask for another tenant', async () => {
     const store = new Store();
     const { body } = await project(talk(), { policy: 'tiered', store, windowTokens: 16000,
@@ -145,6 +157,24 @@ test('a model cannot ask for another tenant', async () => {
         const tool = await recallTool(store, options);
         assert.match(await tool.run(asked), /never stored/);
         assert.match(await tool.run({ ...asked, tenant: 'bob' }), /no argument 'tenant'/);
+    }
+});
+
+// Whose memory it is: a reader in another thread would be led astray, or read what was freed.
+test('a buffer may be written to and given away while the library works', async () => {
+    const engine = new Engine({ store: new Store() }), given = Buffer.from(JSON.stringify(talk(60)));
+    const copy = () => Buffer.from(given.buffer.slice(given.byteOffset,
+        given.byteOffset + given.length));
+    const wanted = (await engine.project(copy(), { policy: 'lean', session: 'a' })).body;
+    for (let i = 0; i < 30; i++) {
+        const body = copy();
+        const ended = engine.project(body, { policy: 'lean', session: `s${i}` });
+        for (let n = 0; n < 8; n++) await Promise.resolve(); // it is under way
+        if (i % 2)
+            structuredClone(body.buffer, { transfer: [body.buffer] });
+        else
+            for (let round = 0; round < 20; round++) body.fill('{"\\[0'[round % 5]);
+        assert.deepEqual((await ended).body, wanted);
     }
 });
 

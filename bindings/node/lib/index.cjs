@@ -56,6 +56,13 @@ function toBuffer(text) {
     return Buffer.from(JSON.stringify(text));
 }
 
+// A setting of another kind would be as if there were none: a store in memory in place of a folder.
+function checkText(value, name) {
+    if (value !== null && (typeof value !== 'string' || value.includes('\0')))
+        throw new TypeError(`${name} is to be a string without a NUL in it`);
+    return value;
+}
+
 class Handle {
     #native;
     #last = Promise.resolve();
@@ -64,9 +71,11 @@ class Handle {
         this.#native = native;
     }
 
-    /** The addon's handle; for the package alone. */
-    static of(thing) {
-        return thing ? thing.#native : null;
+    /** The addon's handle of a store, or null; for the package alone. */
+    static ofStore(store) {
+        if (store === null || store === undefined) return null;
+        if (!(store instanceof Store)) throw new TypeError('store is to be a Store');
+        return store.#native;
     }
 
     /** Frees it after the calls under way. To close it twice is fine. */
@@ -79,7 +88,8 @@ class Handle {
     }
 
     async _run(store, method, json, bytes) {
-        const start = () => addon.call(this.#native, Handle.of(store), method, json, bytes);
+        const nativeStore = Handle.ofStore(store);
+        const start = () => addon.call(this.#native, nativeStore, method, json, bytes);
         const mine = this.#last.then(start);
         this.#last = mine.catch(() => {});
         let answer;
@@ -104,7 +114,8 @@ function checked(answer) {
 /** Where originals and marks are kept: a directory, or memory. */
 class Store extends Handle {
     constructor(folder = null, { mustExist = false } = {}) {
-        super(guarded(() => addon.newStore(folder, mustExist)));
+        checkText(folder, 'folder');
+        super(guarded(() => addon.newStore(folder, Boolean(mustExist))));
         this.path = folder;
     }
 }
@@ -149,6 +160,9 @@ class Projected {
 /** Knows models and counts tokens; made once and kept. */
 class Engine extends Handle {
     constructor({ store = null, policies = null, models = null } = {}) {
+        checkText(policies, 'policies');
+        checkText(models, 'models');
+        Handle.ofStore(store);
         super(guarded(() => addon.newEngine(policies, models)));
         this.store = store;
     }
@@ -252,7 +266,8 @@ class RecallTool {
 class Session extends Handle {
     static async open(folder, { store = null, ...options } = {}) {
         const json = members({ dir: folder, nowMs: Date.now(), ...options });
-        const [native, opening] = guarded(() => addon.openSession(Handle.of(store), json));
+        const nativeStore = Handle.ofStore(store);
+        const [native, opening] = guarded(() => addon.openSession(nativeStore, json));
         const opened = checked(await opening);
         return new Session(native, store, renamed(JSON.parse(opened.json)));
     }
