@@ -4,7 +4,8 @@
  * from a copy in which they are blanks (wr_own_parse), so what is found there stands at the same
  * bytes in the original. Where keys are missing on the way to a value, the objects for them come in
  * one piece; to take a setting out, the outermost object that holds nothing else goes with it.
- * TOML is edited by lines: only keys before the first table, which is all that is needed.
+ * TOML is edited by lines: only keys before the first table, which is all that is needed. Strings
+ * and lists that go over several lines are stepped over on the way.
  */
 #include "launch/edit.h"
 
@@ -164,12 +165,15 @@ static weir_status undo_json(const struct wr_edit *edit, struct wr_arena *arena,
     struct wr_splice splice;
     struct place place;
 
+    if (!wr_span_trim(text).len)
+        return wr_fail(err, WEIR_NOTFOUND, 0, "%s is not there any more", edit->keys[0]);
     weir_status status = find_place(edit, arena, text, &place, err);
     if (status)
         return status;
-    if (place.value == WR_JSON_NONE ||
-        !is_same_value(arena, wr_json_raw(&place.doc, place.value), edit->value))
-        return wr_fail(err, WEIR_NOTFOUND, 0, "%s is not as it was put there", edit->keys[0]);
+    if (place.value == WR_JSON_NONE)
+        return wr_fail(err, WEIR_NOTFOUND, 0, "%s is not there any more", edit->keys[0]);
+    if (!is_same_value(arena, wr_json_raw(&place.doc, place.value), edit->value))
+        return wr_fail(err, WEIR_INVALID, 0, "%s is not as it was put there", edit->keys[0]);
     size_t depth = place.depth - 1;
     while (depth && wr_json_count(&place.doc, place.objects[depth]) == 1)
         depth--;
@@ -183,21 +187,81 @@ static weir_status undo_json(const struct wr_edit *edit, struct wr_arena *arena,
 
 /* ---- TOML ---- */
 
+/* A mark that some editors put in front of UTF-8. */
+static size_t mark_bytes(weir_span text)
+{
+    return wr_span_starts(text, WR_LIT("\xEF\xBB\xBF")) ? 3 : 0;
+}
+
+/* Behind the string that begins at `at`; one of a single line ends with it at the latest. */
+static size_t skip_toml_string(weir_span text, size_t at)
+{
+    char quote = text.ptr[at];
+    weir_span three = quote == '"' ? WR_LIT("\"\"\"") : WR_LIT("'''");
+    bool is_long = wr_span_starts(wr_span_from(text, at), three);
+
+    for (at += is_long ? 3 : 1; at < text.len; at++) {
+        char c = text.ptr[at];
+        if (c == '\\' && quote == '"')
+            at++;
+        else if (!is_long && (c == quote || c == '\n'))
+            return at + (c == quote);
+        else if (is_long && wr_span_starts(wr_span_from(text, at), three))
+            return at + 3;
+    }
+    return text.len;
+}
+
+/* Behind the line end of the statement that begins at `at`: a list may go on for many lines. */
+static size_t skip_statement(weir_span text, size_t at)
+{
+    size_t depth = 0;
+
+    while (at < text.len) {
+        char c = text.ptr[at];
+        if (c == '"' || c == '\'') {
+            at = skip_toml_string(text, at);
+            continue;
+        }
+        if (c == '#') {
+            const char *end = memchr(text.ptr + at, '\n', text.len - at);
+            at = end ? (size_t)(end - text.ptr) : text.len;
+            continue;
+        }
+        depth += c == '[' || c == '{';
+        depth -= depth && (c == ']' || c == '}');
+        at++;
+        if (c == '\n' && !depth)
+            break;
+    }
+    return at;
+}
+
+/* `name = ...`, "name" = ... or 'name' = ... */
+static bool is_key(weir_span words, const char *name)
+{
+    char quote = words.len && (*words.ptr == '"' || *words.ptr == '\'') ? *words.ptr : '\0';
+    weir_span rest = wr_span_from(words, quote ? 1 : 0);
+
+    if (!wr_span_starts(rest, wr_span_of(name)))
+        return false;
+    rest = wr_span_from(rest, strlen(name));
+    if (quote && (!rest.len || *rest.ptr != quote))
+        return false;
+    return wr_span_starts(wr_span_trim(wr_span_from(rest, quote ? 1 : 0)), WR_LIT("="));
+}
+
 /* Whether a line before the first table sets `name`; *at: where it begins. */
 static bool find_line(weir_span text, const char *name, size_t *at, weir_span *found)
 {
-    weir_span rest = text, line;
-
-    while (wr_span_line(&rest, &line)) {
-        weir_span words = wr_span_trim(line);
+    for (*at = mark_bytes(text); *at < text.len; *at = skip_statement(text, *at)) {
+        weir_span rest = wr_span_from(text, *at);
+        (void)wr_span_line(&rest, found);
+        weir_span words = wr_span_trim(*found);
         if (wr_span_starts(words, WR_LIT("[")))
             return false;
-        if (wr_span_starts(words, wr_span_of(name)) &&
-            wr_span_starts(wr_span_trim(wr_span_from(words, strlen(name))), WR_LIT("="))) {
-            *at = (size_t)(line.ptr - text.ptr);
-            *found = line;
+        if (is_key(words, name))
             return true;
-        }
     }
     return false;
 }
@@ -217,9 +281,11 @@ static weir_status make_line(const struct wr_edit *edit, struct wr_arena *arena,
                              : wr_fail(err, WEIR_INVALID, at, "%s has a value of yours already",
                                        names[i]);
         }
+    at = mark_bytes(text);
     wr_buf_init(&out, WR_INSTALL_FILE_BYTES_MAX);
+    wr_buf_append(&out, wr_span_cut(text, 0, at));
     wr_buf_printf(&out, "%s = %s\n", edit->name, edit->value);
-    wr_buf_append(&out, text);
+    wr_buf_append(&out, wr_span_from(text, at));
     *after = wr_arena_copy(arena, wr_buf_view(&out));
     weir_status status = wr_buf_status(&out);
     wr_buf_release(&out);
@@ -233,9 +299,10 @@ static weir_status undo_line(const struct wr_edit *edit, struct wr_arena *arena,
     weir_span line;
     size_t at;
 
-    if (!find_line(text, edit->name, &at, &line) ||
-        !wr_span_ends(wr_span_trim(line), wr_span_of(edit->value)))
-        return wr_fail(err, WEIR_NOTFOUND, 0, "%s is not as it was put there", edit->name);
+    if (!find_line(text, edit->name, &at, &line))
+        return wr_fail(err, WEIR_NOTFOUND, 0, "%s is not there any more", edit->name);
+    if (!wr_span_ends(wr_span_trim(line), wr_span_of(edit->value)))
+        return wr_fail(err, WEIR_INVALID, 0, "%s is not as it was put there", edit->name);
     size_t end = at + line.len;
     if (end < text.len && text.ptr[end] == '\r')
         end++;

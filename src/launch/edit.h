@@ -20,7 +20,7 @@ struct wr_edit {
      * as the last adds `value` to the list there. Ends with NULL. */
     const char *keys[WR_EDIT_KEYS_MAX];
     const char *value; /* JSON */
-    /* Of TOML, where keys[0] is NULL: a line `name = value` before the first table. */
+    /* Of TOML, where keys[0] is NULL: a line `name = value`, the first of the file. */
     const char *name;
     const char *rival; /* another name, with which this one would have no effect; NULL: none */
     bool is_optional;  /* where the user has set it, his stays and nobody minds */
@@ -32,7 +32,8 @@ WEIR_MUST_USE weir_status wr_edit_make(const struct wr_edit *edit, struct wr_are
                                        weir_span text, weir_span *after, bool *is_there,
                                        struct weir_err *err);
 
-/* WEIR_NOTFOUND: the setting is not there any more, or has another value. */
+/* WEIR_NOTFOUND: the setting is not there any more. WEIR_INVALID: it has another value, or none can
+ * be there. *after is `text` then. */
 WEIR_MUST_USE weir_status wr_edit_undo(const struct wr_edit *edit, struct wr_arena *arena,
                                        weir_span text, weir_span *after, struct weir_err *err);
 

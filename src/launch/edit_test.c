@@ -40,6 +40,28 @@ static const struct {
      "n = \"v\"\n# c\n[t]\nn = 1\n"},
     {"a line that is there already", {.name = "n", .value = "\"v\""}, "n=\"v\"\n", "n=\"v\"\n"},
     {"a line of the user's", {.name = "n", .value = "\"v\""}, "  n = 7\n", NULL},
+    {"a quoted name is the same", {.name = "n", .value = "\"v\""}, "# [c]\n\"n\" = 7\n", NULL},
+    {"in plain quotes too", {.name = "n", .value = "\"v\""}, "'n'=7\n", NULL},
+    {"behind a list of lists",
+     {.name = "n", .value = "\"v\""},
+     "a = [ # ]\n[\"]\"],\n]\nn = 7\n",
+     NULL},
+    {"behind a long string",
+     {.name = "n", .value = "\"v\""},
+     "a = \"\"\"\n[t]\nm = 1 \\\"\"\"\"\nn = 7\n",
+     NULL},
+    {"in a long string it is none",
+     {.name = "n", .value = "\"v\""},
+     "a = '''\nn = 7\n\\'''\n[t]\n",
+     "n = \"v\"\na = '''\nn = 7\n\\'''\n[t]\n"},
+    {"a string that does not end ends with its line",
+     {.name = "n", .value = "\"v\""},
+     "a = \"b\nn = 7\n",
+     NULL},
+    {"behind the mark of UTF-8",
+     {.name = "n", .value = "\"v\""},
+     "\xEF\xBB\xBFm = 1\n",
+     "\xEF\xBB\xBFn = \"v\"\nm = 1\n"},
     {"a rival", {.name = "n", .value = "\"v\"", .rival = "m"}, "m = 7\n", NULL},
     {"a longer name is another",
      {.name = "n", .value = "\"v\""},
@@ -88,8 +110,9 @@ static void what_was_written_anew_is_found(void **state)
     assert_true(wr_span_is(undone, "{\n \"a\": {\n  \"u\": 2\n }\n}"));
     assert_int_equal(
         wr_edit_undo(&edit, &arena, WR_LIT("{\"a\":{\"w\":{\"c\":[1,\"xy\"]}}}"), &undone, NULL),
-        WEIR_NOTFOUND);
+        WEIR_INVALID);
     assert_int_equal(wr_edit_undo(&edit, &arena, WR_LIT("{}"), &undone, NULL), WEIR_NOTFOUND);
+    assert_int_equal(wr_edit_undo(&edit, &arena, WR_LIT("\n"), &undone, NULL), WEIR_NOTFOUND);
     wr_arena_release(&arena);
 }
 
