@@ -6,6 +6,7 @@
  */
 #include "cli/cmd.h"
 
+#include <limits.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +66,17 @@ static const char *state_folder(struct wr_buf *path)
         wr_buf_printf(path, "%s/.local/state/weir/install", home);
     wr_buf_byte(path, '\0');
     return (state || home) && !wr_buf_status(path) ? path->bytes : NULL;
+}
+
+/* The service begins elsewhere. */
+static const char *whole_path(const char *path, char room[PATH_MAX])
+{
+    char here[PATH_MAX];
+
+    if (!path || *path == '/' || !getcwd(here, sizeof(here)))
+        return path;
+    int bytes = snprintf(room, PATH_MAX, "%s/%s", here, path);
+    return bytes < PATH_MAX ? room : path;
 }
 
 static enum wr_install_service service_of(const struct install_values *o)
@@ -248,22 +260,27 @@ static int run_install(void *values, const struct wr_words *words)
     const struct install_values *o = values;
     struct wr_install install;
     struct wr_buf state;
-    char weir[4096];
+    char weir[PATH_MAX], store[PATH_MAX];
+    struct weir_err err = {0};
     const char *folder = state_folder(&state);
     size_t bytes = wr_os_program_path(weir, sizeof(weir));
     int code;
 
-    if (!folder)
+    if (!folder) {
+        wr_buf_release(&state);
         return wr_cli_fail("HOME is not set: there is no place for settings");
+    }
     wr_install_init(&install, &(struct wr_install_options){.environment = environ,
                                                            .weir = bytes ? weir : "weir",
-                                                           .store = o->store,
+                                                           .store = whole_path(o->store, store),
                                                            .listen = o->listen,
                                                            .state = folder,
                                                            .by_hook = o->by_hook,
                                                            .service = service_of(o)});
     if (o->shows_status)
         code = take_back(&install, true);
+    else if (wr_install_check(&install, &err))
+        code = wr_cli_fail("%s; nothing was changed", err.text);
     else if (wr_install_is_there(&install))
         code = wr_cli_fail("it is installed; `weir install --status` says what, and `weir "
                            "uninstall` takes it back");
@@ -287,8 +304,10 @@ static int run_uninstall(void *values, const struct wr_words *words)
     (void)words;
 
     how.state = state_folder(&state);
-    if (!how.state)
+    if (!how.state) {
+        wr_buf_release(&state);
         return wr_cli_fail("HOME is not set: nothing can be found");
+    }
     wr_install_init(&install, &how);
     if (!wr_install_is_there(&install))
         code = wr_cli_fail("nothing is installed (there is no list in %s)", how.state);

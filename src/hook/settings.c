@@ -32,8 +32,8 @@ static void put_shell_word(struct wr_buf *out, const char *word)
     wr_buf_byte(out, '\'');
 }
 
-static void put_command(struct wr_buf *out, const struct wr_hook_agent *agent,
-                        const struct wr_hook_words *words)
+void wr_hook_command(const struct wr_hook_agent *agent, const struct wr_hook_words *words,
+                     struct wr_buf *out)
 {
     put_shell_word(out, words->weir);
     wr_buf_printf(out, " hook %s", agent->name);
@@ -50,7 +50,7 @@ static void put_claude(struct wr_buf *out, const struct wr_hook_agent *agent,
     struct wr_buf command;
 
     wr_buf_init(&command, out->cap_max);
-    put_command(&command, agent, words);
+    wr_hook_command(agent, words, &command);
     wr_buf_text(out, "{\n  \"hooks\": {\"PostToolUse\": [{\n"
                      "    \"matcher\": \"Bash|PowerShell|Grep|WebFetch|mcp__.*\",\n"
                      "    \"hooks\": [{\"type\": \"command\", \"command\": \"");

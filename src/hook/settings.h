@@ -12,6 +12,10 @@ struct wr_hook_words { /* how the hook is to be called */
     const char *store; /* NULL: the usual one */
 };
 
+/* Appends the words of a shell that call the hook. */
+void wr_hook_command(const struct wr_hook_agent *agent, const struct wr_hook_words *words,
+                     struct wr_buf *out);
+
 /* Appends the text: JSON, or a plugin in JavaScript. Nothing for an agent that takes nothing. */
 void wr_hook_settings(const struct wr_hook_agent *agent, const struct wr_hook_words *words,
                       struct wr_buf *out);

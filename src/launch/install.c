@@ -23,10 +23,12 @@
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/span.h"
+#include "base/text.h"
 #include "json/json.h"
 #include "json/write.h"
 #include "launch/install_inside.h"
 #include "launch/own_settings.h"
+#include "net/host.h"
 
 void wr_install_init(struct wr_install *install, const struct wr_install_options *options)
 {
@@ -50,6 +52,39 @@ const char *wr_install_text(struct wr_install *install, const char *format, ...)
     if (bytes < 0 || (size_t)bytes >= sizeof(text))
         return NULL;
     return wr_arena_copy(&install->arena, (weir_span){text, (size_t)bytes + 1}).ptr;
+}
+
+/* Text without a line end: the list is JSON, and a unit ends a setting with its line. */
+static bool is_plain_path(struct wr_install *install, const char *path)
+{
+    uint64_t replaced_count = 0;
+    weir_span valid;
+
+    for (const char *at = path; *at; at++)
+        if ((unsigned char)*at < ' ')
+            return false;
+    return *path == '/' &&
+           !wr_valid_text(&install->arena, wr_span_of(path), &valid, &replaced_count) &&
+           !replaced_count;
+}
+
+weir_status wr_install_check(struct wr_install *install, struct weir_err *err)
+{
+    const struct wr_install_options *o = &install->options;
+    const char *const paths[] = {o->weir, o->state, o->store};
+    struct wr_host host;
+
+    for (size_t i = 0; i < WR_COUNT_OF(paths); i++)
+        if (paths[i] && !is_plain_path(install, paths[i]))
+            return wr_fail(err, WEIR_INVALID, 0, "'%.200s' is no whole path of plain text",
+                           paths[i]);
+    if (!wr_host_parse(wr_span_of(o->listen), &host) || host.port <= 0)
+        return wr_fail(err, WEIR_INVALID, 0, "--listen is HOST:PORT, with a port of its own");
+    if (!wr_host_is_loopback(host.name))
+        return wr_fail(err, WEIR_INVALID, 0,
+                       "--listen is to be on this machine, such as 127.0.0.1:4141: who serves "
+                       "others needs tokens, which agents' settings would have to hold");
+    return WEIR_OK;
 }
 
 /* ---- folders ---- */
@@ -151,6 +186,8 @@ static weir_status look_at(struct wr_install *install, struct wr_install_file *f
     char real[PATH_MAX];
     bool is_link = !lstat(file->path, &s) && S_ISLNK(s.st_mode);
 
+    if (!is_plain_path(install, file->path))
+        return wr_fail(err, WEIR_INVALID, 0, "'%.200s' is no whole path of plain text", file->path);
     if (is_link && !realpath(file->path, real))
         return wr_fail(err, WEIR_INVALID, 0, "%s is a link to nothing", file->path);
     file->real = is_link ? wr_install_text(install, "%s", real) : file->path;

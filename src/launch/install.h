@@ -24,9 +24,9 @@ enum wr_install_service { WR_SERVICE_NONE, WR_SERVICE_SYSTEMD, WR_SERVICE_LAUNCH
 
 struct wr_install_options {
     char **environment;
-    const char *weir;   /* this program */
+    const char *weir;   /* this program; it and the folders are whole paths */
     const char *store;  /* NULL: the usual one */
-    const char *listen; /* HOST:PORT */
+    const char *listen; /* HOST:PORT, of loopback */
     const char *state;  /* the folder where copies and the list are kept */
     bool by_hook;       /* agents call `weir hook` in place of a server */
     enum wr_install_service service;
@@ -54,6 +54,9 @@ struct wr_install {
 
 void wr_install_init(struct wr_install *install, const struct wr_install_options *options);
 void wr_install_release(struct wr_install *install);
+
+/* Whether the options are such that a service, a shell and JSON can have them. */
+WEIR_MUST_USE weir_status wr_install_check(struct wr_install *install, struct weir_err *err);
 
 /* Agents that can be installed, for completion and "all that are here". NULL past the last. */
 const char *wr_install_agent_at(size_t index);

@@ -20,7 +20,7 @@
 
 #define HOOK_TOOLS "Bash|PowerShell|Grep|WebFetch|mcp__.*"
 
-/* In values <root>, <v1>, <weir> and <store_words> are put in as wr_install_value() has them. */
+/* In values <root>, <v1>, <weir>, <hook> and <store_args> are put in as put_value() has them. */
 static const struct row {
     const char *agent;
     bool by_hook;
@@ -73,7 +73,7 @@ static const struct row {
      "Claude Code calls `weir hook`",
      {{.keys = {"hooks", "PostToolUse", "[]"},
        .value = "{\"matcher\": \"" HOOK_TOOLS "\", \"hooks\": [{\"type\": \"command\", "
-                "\"command\": \"<weir> hook claude<store_words>\", \"timeout\": 10}]}"},
+                "\"command\": \"<hook>\", \"timeout\": 10}]}"},
       {.keys = {"permissions", "allow", "[]"}, .value = "\"mcp__weir__weir_recall\""}}},
     {"claude",
      true,
@@ -145,20 +145,14 @@ bool wr_install_agent_is_here(const struct wr_install *install, const char *agen
     return false;
 }
 
-/* A word of a shell, and then of JSON. */
-static void put_quoted(struct wr_buf *out, const char *word)
+/* The words of a shell, as a text of JSON. */
+static void put_hook(const struct wr_install_options *o, const char *agent, struct wr_buf *out)
 {
+    struct wr_hook_words words = {o->weir, o->store};
     struct wr_buf plain;
 
     wr_buf_init(&plain, WR_INSTALL_FILE_BYTES_MAX);
-    wr_buf_byte(&plain, '\'');
-    for (; *word; word++) {
-        if (*word == '\'')
-            wr_buf_text(&plain, "'\\''");
-        else
-            wr_buf_byte(&plain, *word);
-    }
-    wr_buf_byte(&plain, '\'');
+    wr_hook_command(wr_hook_agent_find(agent), &words, &plain);
     wr_json_escape(out, wr_buf_view(&plain));
     wr_buf_release(&plain);
 }
@@ -169,10 +163,9 @@ static void put_value(const struct wr_install_options *o, weir_span name, struct
         wr_buf_printf(out, "http://%s%s", o->listen, wr_span_is(name, "v1") ? "/v1" : "");
     else if (wr_span_is(name, "weir"))
         wr_json_escape(out, wr_span_of(o->weir));
-    else if (wr_span_is(name, "store_words") && o->store) {
-        wr_buf_text(out, " --store ");
-        put_quoted(out, o->store);
-    } else if (wr_span_is(name, "store_args") && o->store) {
+    else if (wr_span_is(name, "hook"))
+        put_hook(o, "claude", out);
+    else if (wr_span_is(name, "store_args") && o->store) {
         wr_buf_text(out, ", \"--store\", \"");
         wr_json_escape(out, wr_span_of(o->store));
         wr_buf_byte(out, '"');
@@ -265,27 +258,70 @@ weir_status wr_install_plan_agent(struct wr_install *install, const char *agent,
 
 /* ---- the service ---- */
 
-static const char systemd_unit[] =
-    "[Unit]\nDescription=Weir, the context engine between agents and their models\n\n[Service]\n"
-    "ExecStart=\"%s\" serve --listen %s%s%s%s\nRestart=on-failure\nKillMode=mixed\n\n[Install]\n"
-    "WantedBy=default.target\n";
+/* A word of a unit. A '%' would stand for something everywhere, a '$' in arguments alone. */
+static void put_unit_word(struct wr_buf *out, const char *word, bool is_argument)
+{
+    wr_buf_byte(out, '"');
+    for (; *word; word++) {
+        if (*word == '"' || *word == '\\')
+            wr_buf_byte(out, '\\');
+        if (*word == '%' || (*word == '$' && is_argument))
+            wr_buf_byte(out, *word);
+        wr_buf_byte(out, *word);
+    }
+    wr_buf_byte(out, '"');
+}
 
-static const char launchd_plist[] =
-    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-    "<!DOCTYPE plist PUBLIC \"-//Apple//DTD PLIST 1.0//EN\" "
-    "\"http://www.apple.com/DTDs/PropertyList-1.0.dtd\">\n"
-    "<plist version=\"1.0\"><dict>\n"
-    "<key>Label</key><string>weir</string>\n"
-    "<key>ProgramArguments</key><array><string>%s</string><string>serve</string>"
-    "<string>--listen</string><string>%s</string>%s%s%s</array>\n"
-    "<key>RunAtLoad</key><true/>\n<key>KeepAlive</key><true/>\n</dict></plist>\n";
+static void put_systemd_unit(const struct wr_install_options *o, struct wr_buf *out)
+{
+    wr_buf_text(out, "[Unit]\nDescription=Weir, the context engine between agents and their "
+                     "models\n\n[Service]\nExecStart=");
+    put_unit_word(out, o->weir, false);
+    wr_buf_printf(out, " serve --listen %s", o->listen);
+    if (o->store) {
+        wr_buf_text(out, " --store ");
+        put_unit_word(out, o->store, true);
+    }
+    wr_buf_text(out, "\nRestart=on-failure\nKillMode=mixed\n\n[Install]\n"
+                     "WantedBy=default.target\n");
+}
+
+static void put_plist_word(struct wr_buf *out, const char *word)
+{
+    wr_buf_text(out, "<string>");
+    for (; *word; word++) {
+        if (*word == '&' || *word == '<')
+            wr_buf_text(out, *word == '&' ? "&amp;" : "&lt;");
+        else
+            wr_buf_byte(out, *word);
+    }
+    wr_buf_text(out, "</string>");
+}
+
+static void put_launchd_plist(const struct wr_install_options *o, struct wr_buf *out)
+{
+    const char *const words[] = {
+        o->weir, "serve", "--listen", o->listen, o->store ? "--store" : NULL, o->store};
+
+    wr_buf_text(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                     "<!DOCTYPE plist PUBLIC \"-//Apple//DTD PLIST 1.0//EN\" "
+                     "\"http://www.apple.com/DTDs/PropertyList-1.0.dtd\">\n"
+                     "<plist version=\"1.0\"><dict>\n"
+                     "<key>Label</key><string>weir</string>\n"
+                     "<key>ProgramArguments</key><array>");
+    for (size_t i = 0; i < WR_COUNT_OF(words) && words[i]; i++)
+        put_plist_word(out, words[i]);
+    wr_buf_text(out, "</array>\n<key>RunAtLoad</key><true/>\n<key>KeepAlive</key><true/>\n"
+                     "</dict></plist>\n");
+}
 
 weir_status wr_install_plan_service(struct wr_install *install, struct weir_err *err)
 {
     const struct wr_install_options *o = &install->options;
     const char *config = wr_environment_find(o->environment, "XDG_CONFIG_HOME");
-    const char *home = home_of(install), *path, *text;
+    const char *home = home_of(install), *path;
     bool is_systemd = o->service == WR_SERVICE_SYSTEMD;
+    struct wr_buf text;
 
     if (o->service == WR_SERVICE_NONE)
         return WEIR_OK;
@@ -296,14 +332,14 @@ weir_status wr_install_plan_service(struct wr_install *install, struct weir_err 
                       : wr_install_text(install, "%s/.config/systemd/user/weir.service", home);
     else
         path = wr_install_text(install, "%s/Library/LaunchAgents/weir.plist", home);
-    text = is_systemd ? wr_install_text(install, systemd_unit, o->weir, o->listen,
-                                        o->store ? " --store \"" : "", o->store ? o->store : "",
-                                        o->store ? "\"" : "")
-                      : wr_install_text(install, launchd_plist, o->weir, o->listen,
-                                        o->store ? "<string>--store</string><string>" : "",
-                                        o->store ? o->store : "", o->store ? "</string>" : "");
-    if (!path || !text)
+    if (!path)
         return WEIR_NOMEM;
-    return wr_install_add_file(install, path, "`weir serve` begins with your session",
-                               wr_span_of(text), err);
+    wr_buf_init(&text, WR_INSTALL_FILE_BYTES_MAX);
+    (is_systemd ? put_systemd_unit : put_launchd_plist)(o, &text);
+    weir_status status = wr_buf_status(&text);
+    if (!status)
+        status = wr_install_add_file(install, path, "`weir serve` begins with your session",
+                                     wr_buf_view(&text), err);
+    wr_buf_release(&text);
+    return status;
 }

@@ -4,7 +4,10 @@ byte for byte, permission for permission; what somebody changed in between stays
 taken back is refused and nothing is touched."""
 import json
 import os
+import plistlib
 import random
+import shlex
+import shutil
 import stat
 import subprocess
 import sys
@@ -32,10 +35,10 @@ TOMLS = ['', '# mine\n', 'model = "gpt-5"\n',
          '\n\n# a\n[b]\nc = """\n[\n"""\n']
 
 
-def weir(home, *words):
-    env = {'HOME': home, 'PATH': os.path.join(home, 'no-programs')}
-    done = subprocess.run([WEIR, *words], env=env, stdin=subprocess.DEVNULL, capture_output=True,
-                          text=True)
+def weir(home, *words, program=WEIR, **env):
+    env = {'HOME': home, 'PATH': os.path.join(home, 'no-programs'), **env}
+    done = subprocess.run([program, *words], env=env, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, errors='replace', cwd=home)
     return done.returncode, done.stdout + done.stderr
 
 
@@ -156,6 +159,52 @@ def play_changes(home):
     ok('status says so', 'cannot be told' in weir(home, 'install', '--status')[1])
 
 
+def play_names(folder, home):
+    """Programs and stores with names that a shell, a unit and XML would take for something else."""
+    place = os.path.join(folder, 'we ir\'s $HOME %h "x" <&')
+    os.makedirs(place)
+    program = os.path.join(place, 'weir')
+    try:
+        os.link(WEIR, program)
+    except OSError:
+        shutil.copy(WEIR, program)
+    words = ['install', '--yes', '--store', 'a $b']
+    weir(home, *words, '--hook', 'claude', program=program)
+    hook = json.loads(read(home, CLAUDE))['hooks']['PostToolUse'][0]['hooks'][0]['command']
+    ok('a shell reads the hook', shlex.split(hook),
+       [program, 'hook', 'claude', '--store', os.path.join(home, 'a $b')])
+    ok('JSON the server', json.loads(read(home, '.claude.json'))['mcpServers']['weir']['command'],
+       program)
+    weir(home, 'uninstall', '--yes')
+    weir(home, *words, 'codex', program=program)
+    unit = read(home, '.config/systemd/user/weir.service')
+    ok('systemd the unit', 'ExecStart="' + program.replace('%', '%%').replace('"', '\\"') +
+       '" serve --listen 127.0.0.1:4141 --store "' + os.path.join(home, 'a $$b') + '"\n' in unit)
+    weir(home, 'uninstall', '--yes')
+    weir(home, *words, '--service', 'launchd', 'codex', program=program)
+    with open(os.path.join(home, 'Library/LaunchAgents/weir.plist'), 'rb') as file:
+        ok('launchd the list', plistlib.load(file)['ProgramArguments'], [
+            program, 'serve', '--listen', '127.0.0.1:4141', '--store', os.path.join(home, 'a $b')])
+    weir(home, 'uninstall', '--yes')
+    os.rename(os.path.join(home, '.bashrc'), os.path.join(home, '.profile'))
+    ok('names: nothing is left', sorted(look(home)), ['.profile'])
+
+
+def play_places(home):
+    """Homes that are none, and addresses that nobody can ask."""
+    put(home, CODEX, '')
+    before = look(home)
+    for env in ({'HOME': ''}, {'HOME': 'here'}, {'XDG_STATE_HOME': 'state'}, {'CODEX_HOME': 'here'},
+                {'HOME': home + '\n'}, {'HOME': os.fsencode(home) + b'\xff'}):
+        code, said = weir(home, 'install', '--yes', 'codex', **env)
+        ok(f'{env}: refused: {said}', code, 2)
+    for listen in ('4141', 'localhost', '127.0.0.1:0', '0.0.0.0:4141', 'a.example:80',
+                   '127.0.0.1:4141/"', '127.0.0.1:x'):
+        code, said = weir(home, 'install', '--yes', '--listen', listen, 'codex')
+        ok(f'--listen {listen}: refused: {said}', (code, '--listen' in said), (2, True))
+    ok('places: nothing was touched', look(home), before)
+
+
 def play_refusals(folder):
     cases = [
         ('a read-only file', lambda h: put(h, CLAUDE, '{}', 0o444), 'read-only'),
@@ -187,11 +236,14 @@ def play_refusals(folder):
 
 def main():
     with Folder() as folder:
-        homes = [os.path.join(folder, name) for name in ('a', 'b', 'c', 'd')]
+        homes = [os.path.join(folder, name) for name in 'abcdef']
         for home in homes:
             os.makedirs(home)
         play_settings(homes[0])
         play_changes(homes[1])
+        put(homes[4], '.bashrc', '')
+        play_names(folder, homes[4])
+        play_places(homes[5])
         play_refusals(folder)
         ok('without a name those that are here', weir(homes[2], 'install', '--yes')[0], 2)
         put(homes[2], CODEX, '')
