@@ -141,20 +141,29 @@ static char *const *manager_words(enum wr_install_service service, bool starts)
     return starts ? launchd_start : launchd_stop;
 }
 
-static void tell_manager(enum wr_install_service service, bool starts)
+static bool reload_manager(enum wr_install_service service)
 {
-    char *const *words = manager_words(service, starts);
     char *const reload[] = {"systemctl", "--user", "daemon-reload", NULL};
+    return service != WR_SERVICE_SYSTEMD || run_quietly(reload);
+}
 
-    if (service == WR_SERVICE_NONE)
-        return;
-    bool ok = !starts || service != WR_SERVICE_SYSTEMD || run_quietly(reload);
-    if ((ok && run_quietly(words)) || !starts)
+static void start_service(enum wr_install_service service)
+{
+    char *const *words = manager_words(service, true);
+
+    if (service == WR_SERVICE_NONE || (reload_manager(service) && run_quietly(words)))
         return;
     printf("The service could not be started here. Type `");
     for (size_t i = service == WR_SERVICE_LAUNCHD ? 2 : 0; words[i]; i++)
         printf("%s%s", i && service == WR_SERVICE_SYSTEMD ? " " : "", words[i]);
     printf("`, or start `weir serve` yourself.\n");
+}
+
+/* While its file is there: systemd neither stops nor disables what it finds no file of. */
+static void stop_service(enum wr_install_service service)
+{
+    if (service != WR_SERVICE_NONE)
+        (void)run_quietly(manager_words(service, false));
 }
 
 /* ---- install ---- */
@@ -218,7 +227,7 @@ static int install_plan(struct wr_install *install, const struct install_values 
     weir_status status = wr_install_apply(install, &err);
     if (status)
         return wr_cli_fail_status(status, &err);
-    tell_manager(install->options.service, true);
+    start_service(install->options.service);
     printf("Installed. Copies are in %s; `weir uninstall` takes it all back.\n",
            install->options.state);
     return WR_EXIT_OK;
@@ -226,17 +235,25 @@ static int install_plan(struct wr_install *install, const struct install_values 
 
 static void tell_file(void *user, const char *path, enum wr_installed how, const char *copy)
 {
-    static const char *const now[] = {"as it was before", "without Weir; your changes since stay",
-                                      "was removed since",
-                                      "left alone: what is Weir's in it cannot be told apart"};
-    static const char *const then[] = {"can be taken back", "was changed since; that will stay",
-                                       "was removed since",
-                                       "was changed so that it cannot be told what is Weir's"};
+    static const char *const now[] = {
+        "as it was before", "without Weir; your changes since stay", "was removed since",
+        "what was changed since where Weir's settings were is left alone"};
+    static const char *const then[] = {
+        "can be taken back", "was changed since; that will stay", "was removed since",
+        "was changed where Weir's settings are; that will be left alone"};
     const bool *only_looks = user;
 
     printf("%s: %s%s%s\n", path, (*only_looks ? then : now)[how],
            how >= WR_INSTALLED_GONE && *copy ? "; what it said is in " : "",
            how >= WR_INSTALLED_GONE ? copy : "");
+}
+
+static void tell_nothing(void *user, const char *path, enum wr_installed how, const char *copy)
+{
+    (void)user;
+    (void)path;
+    (void)how;
+    (void)copy;
 }
 
 static int take_back(struct wr_install *install, bool only_looks)
@@ -252,7 +269,24 @@ static int take_back(struct wr_install *install, bool only_looks)
     }
     if (status)
         return wr_cli_fail_status(status, &err);
+    if (stuck_count && !only_looks)
+        printf("The list stays. When these files are as you want them, remove %s.\n",
+               install->options.state);
     return stuck_count ? WR_EXIT_CHECK : WR_EXIT_OK;
+}
+
+/* Shows what would become of each file, and asks. */
+static int agree_to_uninstall(struct wr_install *install, const struct install_values *o)
+{
+    struct weir_err err = {0};
+    bool only_looks = true;
+    size_t stuck_count;
+    weir_status status = wr_install_undo(install, true, o->says_yes ? tell_nothing : tell_file,
+                                         &only_looks, &stuck_count, &err);
+
+    if (status)
+        return wr_cli_fail_status(status, &err);
+    return is_agreed(o, "Take this back?") ? WR_EXIT_OK : WR_EXIT_CHECK;
 }
 
 static int run_install(void *values, const struct wr_words *words)
@@ -300,7 +334,7 @@ static int run_uninstall(void *values, const struct wr_words *words)
     struct wr_install_options how = {.environment = environ};
     struct wr_install install;
     struct wr_buf state;
-    int code = WR_EXIT_CHECK;
+    int code;
     (void)words;
 
     how.state = state_folder(&state);
@@ -309,11 +343,13 @@ static int run_uninstall(void *values, const struct wr_words *words)
         return wr_cli_fail("HOME is not set: nothing can be found");
     }
     wr_install_init(&install, &how);
-    if (!wr_install_is_there(&install))
+    if (!wr_install_is_there(&install)) {
+        wr_install_sweep(&install);
         code = wr_cli_fail("nothing is installed (there is no list in %s)", how.state);
-    else if (o->says_yes || (!take_back(&install, true) && is_agreed(o, "Take this back?"))) {
+    } else if (!(code = agree_to_uninstall(&install, o))) {
+        stop_service(install.options.service);
         code = take_back(&install, false);
-        tell_manager(install.options.service, false);
+        (void)reload_manager(install.options.service);
     }
     wr_install_release(&install);
     wr_buf_release(&state);
@@ -347,12 +383,13 @@ const struct wr_command wr_cmd_uninstall = {
     .usage = "[--yes]",
     .about = "Every file that nobody changed since is what it was, byte for byte, and what was not "
              "there is gone. A file that you changed since loses Weir's settings and keeps yours. "
-             "Where that cannot be told apart the file is left alone, its copy is named, and the "
-             "list stays. The store with your sessions stays too: `weir store` removes it.",
+             "A setting of Weir's that has another value now is left alone, the file's copy is "
+             "named, and the list stays. The store with your sessions stays too: `weir store` "
+             "removes it.",
     WR_OPTIONS(undo_options),
     .words_min = 0,
     .words_max = 0,
-    .exits = "Exit 0: all is as before. 1: not agreed to, or a file was left alone.",
+    .exits = "Exit 0: all is as before. 1: not agreed to, or a setting was left alone.",
     .example = "weir uninstall\nweir uninstall --yes",
     .run = run_uninstall,
 };

@@ -1,12 +1,14 @@
 /* Planning, writing and taking back what `weir install` changes (install.h).
  *
  *   plan     look at each file: may it be changed, what would it say
- *   apply    copies ──▶ the list ──▶ the files, one rename each
+ *   apply    look again ──▶ the list ──▶ copies ──▶ the files, one rename each
  *   undo     of the list, last file first: as it was ──▶ its copy; changed since ──▶ without ours
  *
  * The state folder has `list.json` and N.before for each file that was there. A process that is
- * killed while it writes leaves a list that names every file it may have touched, and undoing one
- * that was not is nothing: it still says what its copy says.
+ * killed while it writes leaves a list that names every file, folder and half of a new file that it
+ * may have touched, and undoing a file that was not touched is nothing. What files said before and
+ * after is in the list as sums: the bytes themselves need not be UTF-8, and would make the list too
+ * large to be read.
  */
 #include "launch/install.h"
 
@@ -21,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
@@ -129,7 +132,7 @@ static void remove_folders(const char *path, const char *made)
     for (char *slash = strrchr(copy, '/'); slash && (size_t)(slash - copy) >= least;
          slash = strrchr(copy, '/')) {
         *slash = '\0';
-        if (rmdir(copy))
+        if (rmdir(copy) && errno != ENOENT) /* which was never made */
             return;
     }
 }
@@ -147,14 +150,40 @@ static bool write_all(int fd, weir_span text)
     return true;
 }
 
+/* Its name is known, so that what a process left that was killed can be taken away. */
+static bool name_new_file(const char *path, char name[PATH_MAX])
+{
+    return (size_t)snprintf(name, PATH_MAX, "%s.weir-new", path) < PATH_MAX;
+}
+
+static void remove_new_file(const char *path)
+{
+    char name[PATH_MAX];
+
+    if (name_new_file(path, name))
+        (void)unlink(name);
+}
+
+/* The group of the old file, where we may give it. */
+static void keep_group(int fd, const char *path)
+{
+    struct stat old;
+
+    if (!stat(path, &old) && fchown(fd, (uid_t)-1, old.st_gid))
+        return;
+}
+
 /* A new file takes the place of the old one at once. */
 static bool replace_file(const char *path, weir_span text, mode_t mode)
 {
     char temporary[PATH_MAX];
 
-    if ((size_t)snprintf(temporary, sizeof(temporary), "%s.weir-XXXXXX", path) >= sizeof(temporary))
+    if (!name_new_file(path, temporary))
         return false;
-    int fd = mkstemp(temporary);
+    remove_new_file(path);
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        keep_group(fd, path);
     bool ok = fd >= 0 && write_all(fd, text) && !fchmod(fd, mode & 07777) && !fsync(fd);
     if (fd >= 0 && close(fd))
         ok = false;
@@ -165,6 +194,31 @@ static bool replace_file(const char *path, weir_span text, mode_t mode)
         (void)unlink(temporary);
     errno = why;
     return false;
+}
+
+static bool read_file(struct wr_install *install, const char *path, weir_span *text)
+{
+    return wr_own_file_up_to(&install->arena, path, WR_INSTALL_FILE_BYTES_MAX, text);
+}
+
+static const char *sum_of(struct wr_install *install, weir_span text)
+{
+    unsigned char digest[WR_SHA256_BYTES];
+    char hex[WR_SHA256_HEX_BYTES + 1];
+    struct wr_sha256_stream stream;
+
+    wr_sha256_begin(&stream);
+    wr_sha256_add(&stream, text);
+    wr_sha256_digest(&stream, digest);
+    for (size_t i = 0; i < sizeof(digest); i++)
+        (void)snprintf(hex + 2 * i, 3, "%02x", digest[i]);
+    return wr_install_text(install, "%s", hex);
+}
+
+static bool has_sum(struct wr_install *install, weir_span text, const char *sum)
+{
+    const char *own = sum_of(install, text);
+    return own && !strcmp(own, sum);
 }
 
 /* What keeps a file from being changed and restored; NULL: nothing. */
@@ -205,9 +259,28 @@ static weir_status look_at(struct wr_install *install, struct wr_install_file *f
     if (bar)
         return wr_fail(err, WEIR_INVALID, 0, "%s: %s", file->path, bar);
     file->mode = s.st_mode & 07777;
-    if (!wr_own_file(&install->arena, file->real, &file->before))
+    if (!read_file(install, file->real, &file->before))
         return wr_fail(err, WEIR_IO, 0, "%s: %s", file->path, strerror(errno));
     return WEIR_OK;
+}
+
+/* The user has read a diff meanwhile, and an agent that runs may have written its settings. */
+static weir_status look_again(struct wr_install *install, struct weir_err *err)
+{
+    weir_status status = WEIR_OK;
+
+    if (wr_install_is_there(install))
+        return wr_fail(err, WEIR_INVALID, 0, "it was installed meanwhile; nothing was changed");
+    for (size_t i = 0; i < install->files_count && !status; i++) {
+        const struct wr_install_file *file = &install->files[i];
+        struct wr_install_file now = {.path = file->path};
+        status = look_at(install, &now, err);
+        if (!status && (now.existed != file->existed || strcmp(now.real, file->real) != 0 ||
+                        !wr_span_eq(now.before, file->before)))
+            status = wr_fail(err, WEIR_INVALID, 0,
+                             "%s was changed since it was shown; nothing was changed", file->path);
+    }
+    return status;
 }
 
 static weir_status begin_file(struct wr_install *install, const char *path, const char *why,
@@ -310,7 +383,8 @@ static void write_list(const struct wr_install *install, const char *made, struc
         wr_json_member_word(&w, "made", file->made);
         wr_json_member_bool(&w, "existed", file->existed);
         wr_json_member_number(&w, "mode", file->mode);
-        wr_json_member_text(&w, "after", file->after);
+        wr_json_member_word(&w, "before", file->before_sum);
+        wr_json_member_word(&w, "after", file->after_sum);
         wr_json_write_key(&w, "edits");
         wr_json_write_array(&w);
         for (size_t j = 0; j < file->edits_count; j++)
@@ -328,27 +402,41 @@ static const char *copy_name(struct wr_install *install, size_t index)
     return wr_install_text(install, "%s/%zu.before", install->options.state, index);
 }
 
+static bool keep_list(struct wr_install *install, const char *list, const char *made)
+{
+    struct wr_buf text;
+    bool ok = true;
+
+    for (size_t i = 0; i < install->files_count; i++) {
+        struct wr_install_file *file = &install->files[i];
+        file->before_sum = sum_of(install, file->before);
+        file->after_sum = sum_of(install, file->after);
+        ok = ok && file->before_sum && file->after_sum;
+    }
+    wr_buf_init(&text, WR_INSTALL_FILE_BYTES_MAX);
+    write_list(install, made, &text);
+    ok = ok && !wr_buf_status(&text) && replace_file(list, wr_buf_view(&text), 0600);
+    wr_buf_release(&text);
+    return ok;
+}
+
 static weir_status keep_state(struct wr_install *install, struct weir_err *err)
 {
     const char *list = state_path(install, "list.json");
     const char *made = list ? missing_folder(install, list) : NULL;
-    struct wr_buf text;
-    bool ok = made && make_folders(list);
+    bool is_listed = made && make_folders(list) && keep_list(install, list, made), ok = is_listed;
 
     for (size_t i = 0; ok && i < install->files_count; i++) {
         const char *copy = copy_name(install, i);
         if (install->files[i].existed)
             ok = copy && replace_file(copy, install->files[i].before, 0600);
     }
-    wr_buf_init(&text, WR_OUTPUT_BYTES_MAX);
-    if (ok) {
-        write_list(install, made, &text);
-        ok = !wr_buf_status(&text) && replace_file(list, wr_buf_view(&text), 0600);
-    }
-    wr_buf_release(&text);
+    int why = errno;
+    if (!is_listed && made)
+        remove_folders(list, made);
     return ok ? WEIR_OK
               : wr_fail(err, WEIR_IO, 0, "%s: nothing can be kept there: %s",
-                        install->options.state, strerror(errno));
+                        install->options.state, strerror(why));
 }
 
 /* ---- writing ---- */
@@ -363,9 +451,12 @@ static void ignore_file(void *user, const char *path, enum wr_installed how, con
 
 weir_status wr_install_apply(struct wr_install *install, struct weir_err *err)
 {
-    weir_status status = keep_state(install, err);
+    weir_status status = look_again(install, err);
     size_t stuck_count;
 
+    if (status)
+        return status;
+    status = keep_state(install, err);
     for (size_t i = 0; i < install->files_count && !status; i++) {
         const struct wr_install_file *file = &install->files[i];
         if (!make_folders(file->real) || !replace_file(file->real, file->after, file->mode))
@@ -420,7 +511,7 @@ static weir_status read_list(struct wr_install *install, const char **made, stru
     weir_span text;
     int64_t number = 0;
 
-    if (!path || !wr_own_file(arena, path, &text))
+    if (!path || !read_file(install, path, &text))
         return wr_fail(err, WEIR_NOTFOUND, 0, "nothing is installed: there is no list in %s",
                        install->options.state);
     weir_status status = wr_json_parse(&doc, arena, text, NULL, err);
@@ -440,57 +531,136 @@ static weir_status read_list(struct wr_install *install, const char **made, stru
             .real = text_of(&doc, arena, wr_json_find(&doc, at, "real")),
             .made = text_of(&doc, arena, wr_json_find(&doc, at, "made")),
             .existed = wr_json_is(&doc, wr_json_find(&doc, at, "existed"), WR_JSON_TRUE)};
-        const char *after = text_of(&doc, arena, wr_json_find(&doc, at, "after"));
-        if (!file->path || !file->real || !file->made || !after || !*made ||
-            !wr_json_i64(&doc, wr_json_find(&doc, at, "mode"), &number))
+        file->before_sum = text_of(&doc, arena, wr_json_find(&doc, at, "before"));
+        file->after_sum = text_of(&doc, arena, wr_json_find(&doc, at, "after"));
+        if (!file->path || !file->real || !file->made || !file->before_sum || !file->after_sum ||
+            !*made || !wr_json_i64(&doc, wr_json_find(&doc, at, "mode"), &number))
             return wr_fail(err, WEIR_INVALID, 0,
                            "%s is damaged: the copies beside it are what "
                            "your files said",
                            path);
         file->mode = (mode_t)number;
-        file->after = wr_span_of(after);
         read_edits(&doc, arena, wr_json_find(&doc, at, "edits"), file);
     }
     return WEIR_OK;
 }
 
-/* The file without what was put into it; false: it cannot be told. */
+/* The file without what is still as it was put there. False: something has another value, so that
+ * it may be ours or the user's. */
 static bool without_ours(struct wr_install *install, const struct wr_install_file *file,
                          weir_span now, weir_span *text)
 {
+    bool is_all = file->edits_count > 0;
+
     *text = now;
-    for (size_t i = file->edits_count; i-- > 0;)
-        if (!file->edits[i].value ||
-            wr_edit_undo(&file->edits[i], &install->arena, *text, text, NULL))
-            return false;
-    return file->edits_count > 0;
+    for (size_t i = file->edits_count; i-- > 0;) {
+        weir_span left;
+        weir_status status = file->edits[i].value ? wr_edit_undo(&file->edits[i], &install->arena,
+                                                                 *text, &left, NULL)
+                                                  : WEIR_INVALID;
+        if (!status)
+            *text = left;
+        is_all = is_all && (!status || status == WEIR_NOTFOUND);
+    }
+    return is_all;
+}
+
+/* What systemd made of the unit, where it could not be asked to take it away itself. */
+static void remove_wants(const struct wr_install_file *file)
+{
+    static const char unit[] = "/systemd/user/weir.service";
+    size_t bytes = strlen(file->real);
+    char link[PATH_MAX];
+    struct stat s;
+
+    if (bytes < sizeof(unit) || strcmp(file->real + bytes - (sizeof(unit) - 1), unit) != 0 ||
+        (size_t)snprintf(link, sizeof(link), "%.*s/default.target.wants/weir.service",
+                         (int)(bytes - strlen("/weir.service")), file->real) >= sizeof(link))
+        return;
+    if (!lstat(link, &s) && S_ISLNK(s.st_mode) && !unlink(link)) {
+        *strrchr(link, '/') = '\0';
+        (void)rmdir(link);
+    }
+}
+
+static bool remove_made(const struct wr_install_file *file)
+{
+    bool ok = !unlink(file->real);
+
+    if (ok) {
+        remove_wants(file);
+        remove_folders(file->real, file->made);
+    }
+    return ok;
+}
+
+/* Nothing, or an object with nothing in it. */
+static bool is_empty_text(weir_span text)
+{
+    weir_span words = wr_span_trim(text);
+
+    if (wr_span_starts(words, WR_LIT("{")) && wr_span_ends(words, WR_LIT("}")))
+        words = wr_span_trim(wr_span_cut(words, 1, words.len - 1));
+    return !words.len;
+}
+
+/* `path`: where the file is now; somebody may have put a link in its place. */
+static enum wr_installed undo_changed(struct wr_install *install,
+                                      const struct wr_install_file *file, const char *path,
+                                      weir_span now, bool only_looks)
+{
+    weir_span text;
+    struct stat s;
+    bool is_all = without_ours(install, file, now, &text), ok = true;
+
+    if (!only_looks && !wr_span_eq(text, now)) {
+        if (!file->existed && is_empty_text(text))
+            ok = remove_made(file);
+        else
+            ok = !stat(path, &s) && replace_file(path, text, s.st_mode);
+    }
+    return is_all && ok ? WR_INSTALLED_CHANGED : WR_INSTALLED_STUCK;
 }
 
 static enum wr_installed undo_file(struct wr_install *install, const struct wr_install_file *file,
                                    const char *copy, bool only_looks)
 {
-    weir_span now, before, text;
+    char real[PATH_MAX];
+    const char *path = realpath(file->real, real) ? real : file->real;
+    weir_span now, before;
+    bool ok = true;
 
-    if (!wr_own_file(&install->arena, file->real, &now))
-        return errno == ENOENT ? WR_INSTALLED_GONE : WR_INSTALLED_STUCK;
-    bool is_ours = wr_span_eq(now, file->after);
-    if (!is_ours && file->existed && wr_own_file(&install->arena, copy, &before) &&
-        wr_span_eq(now, before))
-        return WR_INSTALLED_AS_IT_WAS; /* never written, or taken back by hand */
-    if (is_ours && !file->existed) {
-        bool ok = only_looks || !unlink(file->real);
-        if (ok && !only_looks)
+    if (!only_looks)
+        remove_new_file(file->real);
+    if (!read_file(install, path, &now)) {
+        bool is_gone = errno == ENOENT || errno == ENOTDIR;
+        if (is_gone && !file->existed && !only_looks)
             remove_folders(file->real, file->made);
-        return ok ? WR_INSTALLED_AS_IT_WAS : WR_INSTALLED_STUCK;
+        return is_gone ? WR_INSTALLED_GONE : WR_INSTALLED_STUCK;
     }
-    if (is_ours ? !wr_own_file(&install->arena, copy, &text)
-                : !without_ours(install, file, now, &text))
-        return WR_INSTALLED_STUCK;
-    struct stat s;
-    mode_t mode = is_ours || stat(file->real, &s) ? file->mode : s.st_mode;
-    if (!only_looks && !replace_file(file->real, text, mode))
-        return WR_INSTALLED_STUCK;
-    return is_ours ? WR_INSTALLED_AS_IT_WAS : WR_INSTALLED_CHANGED;
+    if (file->existed && has_sum(install, now, file->before_sum))
+        return WR_INSTALLED_AS_IT_WAS; /* never written, or taken back by hand */
+    if (!has_sum(install, now, file->after_sum))
+        return undo_changed(install, file, path, now, only_looks);
+    if (file->existed)
+        ok = read_file(install, copy, &before) && has_sum(install, before, file->before_sum) &&
+             (only_looks || replace_file(path, before, file->mode));
+    else if (!only_looks)
+        ok = remove_made(file);
+    return ok ? WR_INSTALLED_AS_IT_WAS : WR_INSTALLED_STUCK;
+}
+
+void wr_install_sweep(struct wr_install *install)
+{
+    const char *list = state_path(install, "list.json");
+    char *above = (char *)(uintptr_t)wr_install_text(install, "%s", install->options.state);
+
+    if (!list || !above)
+        return;
+    remove_new_file(list);
+    if (strrchr(above, '/') != above)
+        *strrchr(above, '/') = '\0';
+    remove_folders(list, above);
 }
 
 static void remove_state(struct wr_install *install, const char *made)
@@ -499,8 +669,10 @@ static void remove_state(struct wr_install *install, const char *made)
 
     for (size_t i = 0; i < install->files_count; i++) {
         const char *copy = copy_name(install, i);
-        if (copy)
+        if (copy) {
+            remove_new_file(copy);
             (void)unlink(copy);
+        }
     }
     if (list && !unlink(list))
         remove_folders(list, *made ? made : install->options.state);

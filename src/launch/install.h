@@ -2,13 +2,16 @@
  *
  * 1. Everything is planned before anything is written, and a plan that cannot be undone is refused:
  *    a file that is read-only, has several names (hard links), is no regular file, cannot be
- *    understood, or has a value of the user's where ours would go.
- * 2. Before a file is changed, its copy is in the state folder, and so is the list of all changes.
+ *    understood, or has a value of the user's where ours would go. A file that somebody changed
+ *    after it was planned is not written.
+ * 2. Before a file is changed, its copy is in the state folder, and before that the list of all
+ *    changes: killed at any point, it can be taken back.
  * 3. A file is replaced whole (a new one takes its name), with the permissions it had. What is
  *    behind a symbolic link is changed, not the link.
  * 4. Taken back, a file that nobody changed since is its copy, byte for byte; one that was not
- * there is gone, with the folders that were made for it. One that somebody changed loses our
- * settings and keeps the rest. Where that cannot be told apart it is left alone, and said.
+ * there is gone, with the folders that were made for it. One that somebody changed loses the
+ * settings that are still as we put them, and keeps the rest; where one has another value, that is
+ * said.
  */
 #ifndef WR_LAUNCH_INSTALL_H
 #define WR_LAUNCH_INSTALL_H
@@ -40,7 +43,8 @@ struct wr_install_file {
     const char *made; /* the outermost folder that is made for it; empty: none */
     bool existed;
     mode_t mode;
-    weir_span before, after;
+    weir_span before, after;                    /* of the plan; the list has only their sums */
+    const char *before_sum, *after_sum;         /* SHA-256 in hex */
     struct wr_edit edits[WR_INSTALL_EDITS_MAX]; /* none: the file is ours */
     size_t edits_count;
 };
@@ -77,12 +81,15 @@ bool wr_install_is_there(const struct wr_install *install);
 /* Writes the plan. What was written is taken back where a later file fails. */
 WEIR_MUST_USE weir_status wr_install_apply(struct wr_install *install, struct weir_err *err);
 
+/* Takes away what one left that was killed before there was a list; no file was changed then. */
+void wr_install_sweep(struct wr_install *install);
+
 /* What became of a file, or would. */
 enum wr_installed {
     WR_INSTALLED_AS_IT_WAS, /* nobody changed it since: it is, or can be, restored */
     WR_INSTALLED_CHANGED,   /* somebody did: our settings can be taken out, the rest stays */
     WR_INSTALLED_GONE,      /* it was removed since */
-    WR_INSTALLED_STUCK,     /* it cannot be told what is ours; left alone */
+    WR_INSTALLED_STUCK,     /* a setting has another value than ours, or the file cannot be had */
 };
 
 typedef void wr_installed_fn(void *user, const char *path, enum wr_installed how, const char *copy);

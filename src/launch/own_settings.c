@@ -265,14 +265,14 @@ void wr_own_read_codex(struct wr_own *own, struct wr_arena *arena, weir_span tex
 
 /* Only a file is read: whoever wrote the project that is worked in may have put a link to a
  * terminal or a pipe there, which would be waited for. */
-static bool is_readable(int fd, size_t *bytes)
+static bool is_readable(int fd, size_t bytes_max, size_t *bytes)
 {
     struct stat status;
 
     if (fstat(fd, &status))
         return false;
     *bytes = (size_t)status.st_size;
-    if (S_ISREG(status.st_mode) && *bytes <= WR_LAUNCH_SETTINGS_BYTES_MAX)
+    if (S_ISREG(status.st_mode) && *bytes <= bytes_max)
         return true;
     errno = S_ISREG(status.st_mode) ? EFBIG : S_ISDIR(status.st_mode) ? EISDIR : ENOTSUP;
     return false;
@@ -280,9 +280,14 @@ static bool is_readable(int fd, size_t *bytes)
 
 bool wr_own_file(struct wr_arena *arena, const char *path, weir_span *text)
 {
+    return wr_own_file_up_to(arena, path, WR_LAUNCH_SETTINGS_BYTES_MAX, text);
+}
+
+bool wr_own_file_up_to(struct wr_arena *arena, const char *path, size_t bytes_max, weir_span *text)
+{
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     size_t bytes = 0;
-    bool ok = fd >= 0 && is_readable(fd, &bytes);
+    bool ok = fd >= 0 && is_readable(fd, bytes_max, &bytes);
     char *copy = ok ? wr_arena_alloc(arena, bytes + 1) : NULL;
     ssize_t got = copy ? read(fd, copy, bytes) : -1;
     int why = errno;

@@ -25,8 +25,10 @@ struct wr_own {
 void wr_own_read(struct wr_own *own, struct wr_arena *arena, const struct wr_agent *agent,
                  char **environment, const char *folder);
 
-/* A settings file whole, in `arena`. False: it cannot be read (errno). */
+/* A settings file whole, in `arena`. False: it cannot be read (errno), or is larger than
+ * WR_LAUNCH_SETTINGS_BYTES_MAX, or `bytes_max`. */
 bool wr_own_file(struct wr_arena *arena, const char *path, weir_span *text);
+bool wr_own_file_up_to(struct wr_arena *arena, const char *path, size_t bytes_max, weir_span *text);
 
 /* Such a file as JSON, with comments and a comma too many taken for what people mean by them. */
 WEIR_MUST_USE weir_status wr_own_parse(struct wr_json *doc, struct wr_arena *arena, weir_span text,

@@ -5,6 +5,7 @@ taken back is refused and nothing is touched."""
 import json
 import os
 import plistlib
+import pty
 import random
 import shlex
 import shutil
@@ -156,7 +157,55 @@ def play_changes(home):
     copy = said.split('what it said is in ')[1].split('\n')[0]
     with open(copy, encoding='utf-8') as file:
         ok('and the copy is there', file.read(), '{"model": "opus"}')
-    ok('status says so', 'cannot be told' in weir(home, 'install', '--status')[1])
+    ok('status says so', 'left alone' in weir(home, 'install', '--status')[1])
+    ok('and how it ends', 'remove ' + os.path.dirname(copy) in said)
+
+
+def play_changes_inside(home):
+    """What Weir put there is taken out setting by setting."""
+    put(home, CLAUDE, '{}')
+    weir(home, 'install', '--yes', '--service', 'none', 'claude', 'pi', 'codex')
+    text = json.loads(read(home, CLAUDE))
+    text['env']['ENABLE_TOOL_SEARCH'] = 'auto'
+    put(home, CLAUDE, json.dumps(text))
+    put(home, PI, json.dumps(json.loads(read(home, PI)), indent=1))
+    put(home, CODEX, 'model = "x"\n')
+    code, said = weir(home, 'uninstall', '--yes')
+    ok('another value is said', (code, said.count('is left alone')), (1, 1))
+    ok('and the others go: no agent asks a server that is gone', json.loads(read(home, CLAUDE)),
+       {'env': {'ENABLE_TOOL_SEARCH': 'auto'}})
+    ok('a file that has nothing else goes', os.path.exists(os.path.join(home, '.pi')), False)
+    ok('one without our setting stays', read(home, CODEX), 'model = "x"\n')
+
+
+def play_links_later(home):
+    """A file that was moved into somebody's dotfiles, and a link put in its place."""
+    put(home, CLAUDE, '{"model":"opus"}')
+    weir(home, 'install', '--yes', '--service', 'none', 'claude')
+    os.rename(os.path.join(home, CLAUDE), os.path.join(home, 'dotfile'))
+    os.symlink('../dotfile', os.path.join(home, CLAUDE))
+    ok('moved: uninstall', weir(home, 'uninstall', '--yes')[0], 0)
+    ok('the link stays one', (os.path.islink(os.path.join(home, CLAUDE)), read(home, 'dotfile')),
+       (True, '{"model":"opus"}'))
+
+
+def play_bytes(home):
+    """What is no UTF-8, has a NUL, or is large."""
+    path = os.path.join(home, CODEX)
+    os.makedirs(os.path.dirname(path))
+    with open(path, 'wb') as file:
+        file.write(b'# caf\xe9 \0\nmodel = "x"')
+    put(home, '.claude.json', json.dumps({'history': ['line ' * 100] * 4000}))
+    before = look(home)
+    ok('bytes: install', weir(home, 'install', '--yes', 'codex')[0], 0)
+    ok('bytes: uninstall', 'as it was' in weir(home, 'uninstall', '--yes')[1])
+    ok('bytes: as before', look(home), before)
+    ok('large: install', weir(home, 'install', '--yes', '--hook', 'claude')[0], 0)
+    text = json.loads(read(home, '.claude.json'))
+    put(home, '.claude.json', json.dumps({**text, 'more': 'line ' * 200000}))
+    code, said = weir(home, 'uninstall', '--yes')
+    ok('large: uninstall ' + said, (code, 'your changes since stay' in said), (0, True))
+    ok('large: all but ours', 'mcpServers' in read(home, '.claude.json'), False)
 
 
 def play_names(folder, home):
@@ -205,6 +254,112 @@ def play_places(home):
     ok('places: nothing was touched', look(home), before)
 
 
+SYSTEMCTL = """#!/bin/sh
+# Knows units by their files, as the real one does.
+unit=$HOME/.config/systemd/user/weir.service
+wants=${unit%/*}/default.target.wants
+echo "$*" >>"$HOME/told"
+case $2 in
+enable) [ -e "$unit" ] && mkdir "$wants" && ln -s "$unit" "$wants" ;;
+disable) [ -e "$unit" ] && rm "$wants/weir.service" && rmdir "$wants" ;;
+esac
+"""
+
+
+def play_service(home):
+    """systemd is told before the file of the service goes, and what it made goes too."""
+    put(home, 'bin/systemctl', SYSTEMCTL, 0o755)
+    put(home, 'told', '')
+    path = os.path.join(home, 'bin')
+    before = look(home)
+    for path, told in ((path + ':/usr/bin:/bin', '--user daemon-reload\n--user enable --now '
+                        'weir.service\n--user disable --now weir.service\n--user daemon-reload\n'),
+                       (None, '--user daemon-reload\n--user enable --now weir.service\n')):
+        ok('service: install', weir(home, 'install', '--yes', 'codex',
+                                    PATH=os.path.join(home, 'bin') + ':/usr/bin:/bin')[0], 0)
+        ok('it is wanted', os.path.islink(os.path.join(
+            home, '.config/systemd/user/default.target.wants/weir.service')))
+        ok('service: uninstall', weir(home, 'uninstall', '--yes', **({'PATH': path} if path else
+                                                                     {}))[0], 0)
+        ok('what systemd was told', read(home, 'told'), told)
+        put(home, 'told', '')
+        ok('service: all is as before', look(home), before)
+
+
+def play_asking(home):
+    """Somebody writes the file while the question waits; and a question with a file that is
+    stuck."""
+    def answer(words, meanwhile):
+        master, slave = pty.openpty()
+        with subprocess.Popen([WEIR, *words], env={'HOME': home, 'PATH': '/nowhere'}, stdin=slave,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+            os.close(slave)
+            said = b''
+            while not said.endswith(b'[y/N] '):
+                more = os.read(process.stdout.fileno(), 65536)
+                if not more:
+                    break
+                said += more
+            meanwhile()
+            os.write(master, b'y\n')
+            said += process.stdout.read()
+            code = process.wait()
+        os.close(master)
+        return code, said.decode()
+    put(home, CLAUDE, '{}')
+    words = ['install', '--service', 'none', 'claude', 'codex']
+    for path, text in ((CLAUDE, '{"model":"mine"}'), (CODEX, 'model = "mine"\n')):
+        code, said = answer(words, lambda path=path, text=text: put(home, path, text))
+        ok(f'written meanwhile: {said}', (code, 'changed since it was shown' in said), (2, True))
+        ok('his words stay', read(home, path), text)
+        ok('and nothing is installed', weir(home, 'install', '--status')[1],
+           'Nothing is installed.\n')
+    ok('asked again', answer(words, lambda: None)[0], 0)
+    put(home, CLAUDE, '{"env":{"ANTHROPIC_BASE_URL":"http://mine"}}')
+    ok('a file that is stuck keeps no other', answer(['uninstall'], lambda: None)[0], 1)
+    ok('it went', read(home, CODEX), 'model = "mine"\n')
+
+
+def play_kills(folder):
+    """kill -9 at every point where install or uninstall changes something; at every third one
+    unless WEIR_LONG is set."""
+    shim = os.path.join(folder, 'kill_at.so')
+    here = os.path.dirname(os.path.abspath(__file__))
+    subprocess.run(['cc', '-shared', '-fPIC', '-O1', '-D_FILE_OFFSET_BITS=64', '-o', shim,
+                    os.path.join(here, 'kill_at.c'), '-ldl'], check=True)
+    killed = {'LD_PRELOAD': shim, 'ASAN_OPTIONS': 'verify_asan_link_order=0'}
+
+    def furnished(name):
+        home = os.path.join(folder, name)
+        os.makedirs(home)
+        put(home, CLAUDE, '{"model":"opus"}')
+        put(home, PI, '{"mine": 1}', 0o640)
+        return home, look(home)
+
+    def left(home):
+        """But for the folders of XDG, when they are empty."""
+        return {path: what for path, what in look(home).items()
+                if path not in ('.local', '.local/state')}
+    words = {'install': ['install', '--yes', *AGENTS], 'uninstall': ['uninstall', '--yes']}
+    for command, argv in words.items():
+        home, _ = furnished('count-' + command)
+        if command == 'uninstall':
+            weir(home, *words['install'])
+        weir(home, *argv, KILL_COUNT=os.path.join(folder, command), **killed)
+        with open(os.path.join(folder, command), encoding='ascii') as file:
+            points = int(file.read())
+        ok(f'{command} has points', points > 20)
+        for point in range(1, points + 1, 1 if os.environ.get('WEIR_LONG') else 3):
+            home, before = furnished(f'{command}-{point}')
+            if command == 'uninstall':
+                weir(home, *words['install'])
+            code, _ = weir(home, *argv, KILL_AT=str(point), **killed)
+            ok(f'{command} is killed at {point}', code, -9)
+            weir(home, 'uninstall', '--yes')
+            ok(f'{command} killed at {point}: all is as before', left(home), before)
+            shutil.rmtree(home)
+
+
 def play_refusals(folder):
     cases = [
         ('a read-only file', lambda h: put(h, CLAUDE, '{}', 0o444), 'read-only'),
@@ -223,6 +378,7 @@ def play_refusals(folder):
         ('a state folder that cannot be', lambda h: put(h, '.local', ''), 'kept'),
         ('a service of the user', lambda h: put(h, '.config/systemd/user/weir.service', '#\n'),
          'not ours'),
+        ('a file in the place of a folder', lambda h: put(h, '.codex', ''), 'Not a directory'),
     ]
     for n, (what, prepare, word) in enumerate(cases):
         home = os.path.join(folder, f'refused-{n}')
@@ -236,15 +392,21 @@ def play_refusals(folder):
 
 def main():
     with Folder() as folder:
-        homes = [os.path.join(folder, name) for name in 'abcdef']
+        homes = [os.path.join(folder, name) for name in 'abcdefghijk']
         for home in homes:
             os.makedirs(home)
         play_settings(homes[0])
         play_changes(homes[1])
-        put(homes[4], '.bashrc', '')
-        play_names(folder, homes[4])
-        play_places(homes[5])
+        play_changes_inside(homes[4])
+        play_links_later(homes[5])
+        play_bytes(homes[6])
+        put(homes[7], '.bashrc', '')
+        play_names(folder, homes[7])
+        play_places(homes[8])
+        play_service(homes[9])
+        play_asking(homes[10])
         play_refusals(folder)
+        play_kills(folder)
         ok('without a name those that are here', weir(homes[2], 'install', '--yes')[0], 2)
         put(homes[2], CODEX, '')
         code, said = weir(homes[2], 'install')
