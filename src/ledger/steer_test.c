@@ -23,7 +23,7 @@ static const char plan[] =
     "{\"orders_heard\":0,\"pending\":false,\"bound\":%s,"
     "\"out\":{\"pieces\":[{\"segment\":3,\"tool\":\"Read\",\"path\":\"src/"
     "a.c\",\"handle\":\"" HANDLE "\",\"rewrites_tokens\":900,\"cost_micro_usd\":90,\"once_micro_"
-                                 "usd\":190,\"a_request_micro_usd\":9},"
+    "usd\":190,\"a_request_micro_usd\":9},"
     "{\"segment\":9,\"last_segment\":20,\"kind\":\"messages\",\"handle\":\"" IN_SUMMARY
     "\",\"rewrites_tokens\":500,\"cost_micro_usd\":50,\"once_micro_usd\":450,\"a_request_micro_"
     "usd\":40,"
