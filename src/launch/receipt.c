@@ -127,6 +127,8 @@ static void print_difference(const struct wr_tally *t, struct wr_buf *out)
     if (raw)
         wr_buf_printf(out, " (%llu %%)",
                       (unsigned long long)((is_dearer ? real - raw : raw - real) * 100 / raw));
+    if (is_dearer && !t->changed_count)
+        wr_buf_text(out, ", by what Weir's own tools take in the prompt");
 }
 
 static void print_money(const struct wr_tally *t, struct wr_buf *out)

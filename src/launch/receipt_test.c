@@ -171,7 +171,7 @@ static void what_it_says(void **state)
          {.tally = {.requests_count = 1, .micro_usd = 30000, .unchanged_micro_usd = 20000}},
          "1 request. Nothing was changed: all were sent as they came\n"
          "$0.0300 at cache prices; unchanged it would have been $0.0200: DEARER by $0.0100 "
-         "(50 %)\n0 recalls, 0 missed\n"},
+         "(50 %), by what Weir's own tools take in the prompt\n0 recalls, 0 missed\n"},
     };
     (void)state;
     for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
