@@ -21,10 +21,10 @@
 #include "base/text_memo.h"
 #include "policy/form.h"
 #include "policy/history.h"
+#include "policy/marker.h"
 #include "policy/odds.h"
 #include "policy/orders.h"
 #include "policy/policy.h"
-#include "policy/way.h"
 
 #define WR_STEP_MAP(X)                  \
     X(LOOP_COMPLETED, "loop completed") \

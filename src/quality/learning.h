@@ -21,7 +21,7 @@
 
 #include "base/limits.h"
 #include "engine/record_quality.h"
-#include "policy/way.h"
+#include "policy/marker.h"
 
 enum {
     WR_LEARNING_BAD_POINTS = 3,

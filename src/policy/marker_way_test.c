@@ -1,4 +1,4 @@
-#include "policy/way.h"
+#include "policy/marker.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
