@@ -3,7 +3,7 @@
  * fold. So do the groups of a loop that show instructions, or that the user has pinned. */
 #include "base/limits.h"
 #include "base/span.h"
-#include "policy/loop_brief.h"
+#include "policy/loop_summary.h"
 #include "policy/stage.h"
 
 /* A group may reach into another loop where a result came late; then neither folds. One that came

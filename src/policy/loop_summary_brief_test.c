@@ -1,4 +1,4 @@
-#include "policy/loop_brief.h"
+#include "policy/loop_summary.h"
 
 #include <stdio.h>
 
