@@ -25,7 +25,15 @@ enum wr_form {
 #undef X
 };
 
-const char *wr_form_name(enum wr_form form);
+static inline const char *wr_form_name(enum wr_form form)
+{
+    static const char *const names[] = {
+#define X(name, text) text,
+        WR_FORM_MAP(X)
+#undef X
+    };
+    return form < sizeof(names) / sizeof(names[0]) ? names[form] : "unknown";
+}
 
 /* Whether all that the text says is still there: a tidied one lacks only white space, what was
  * drawn over, or numbers that can be counted. */
