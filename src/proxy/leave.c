@@ -9,7 +9,7 @@
  *
  * How it left is noted where the marks of its session do not say so (departures.h), before the
  * answer can come and with it the next request; whether its upstream could be reached is noted in
- * upstream_state.h, for all workers.
+ * metrics.h, for all workers.
  */
 #include "base/span.h"
 #include "proxy/counts.h"

@@ -9,12 +9,80 @@
 #include <stdatomic.h>
 
 #include "api/api.h"
+#include "base/buf.h"
 #include "engine/record.h"
 #include "mcp/server.h"
+#include "proxy/config.h"
 #include "proxy/departures.h"
 #include "proxy/places.h"
-#include "proxy/shares.h"
-#include "proxy/upstream_state.h"
+
+/* How much of the traffic is whose: counters by user, team, model, upstream and agent.
+ *
+ * 1. They are in the metrics' memory, which several processes share without a lock. A place is
+ *    taken once and never given back; its names do not change from then on.
+ * 2. Names come from clients, so there are WR_PROXY_SHARES_MAX places at most. What finds none is
+ *    counted under "other", and the page of the metrics cannot grow. */
+
+#define WR_SHARE_LABEL_MAP(X) \
+    X(user)                   \
+    X(team)                   \
+    X(model)                  \
+    X(upstream)               \
+    X(agent)
+
+enum wr_share_token {
+    WR_SHARE_INPUT,
+    WR_SHARE_OUTPUT,
+    WR_SHARE_READ,
+    WR_SHARE_WRITE,
+    WR_SHARE_KINDS
+};
+
+enum { WR_SHARE_NAME_BYTES = 64 };
+
+struct wr_share {
+    atomic_uint state; /* 0: free; 1: its names are being written; 2: it is someone's */
+#define X(name) char name[WR_SHARE_NAME_BYTES];
+    WR_SHARE_LABEL_MAP(X)
+#undef X
+    _Atomic uint64_t requests, failed, unpriced, micro_usd;
+    _Atomic uint64_t tokens[WR_SHARE_KINDS];
+};
+
+struct wr_shares {
+    struct wr_share items[WR_PROXY_SHARES_MAX]; /* the last: all that found no place */
+};
+
+/* A request that asked a model and is settled. */
+void wr_shares_count(struct wr_shares *shares, const struct wr_record *record);
+
+/* As Prometheus reads them. */
+void wr_shares_write(const struct wr_shares *shares, struct wr_buf *out);
+
+/* Whether upstreams can be reached, as the requests of all workers found out.
+ *
+ * Nothing is asked for this: an upstream is down where the last tries of requests did not reach it,
+ * and up again with the first answer, whatever that says. It is in the metrics' memory. */
+
+enum { WR_UPSTREAM_TRIES_MIN = 3 }; /* in a row, before it is called down */
+
+struct wr_upstream_states {
+    struct wr_upstream_state {
+        _Atomic uint64_t name;     /* hash; 0: free */
+        _Atomic uint64_t failures; /* in a row */
+        _Atomic int64_t since_ms;  /* of the first of those */
+    } items[WR_PROXY_UPSTREAMS_MAX * 2];
+};
+
+void wr_upstream_state_note(struct wr_upstream_states *states, const char *name, bool is_reached,
+                            int64_t now_ms);
+
+/* Whether one is down, and since when. */
+bool wr_upstream_is_down(const struct wr_upstream_states *states, const char *name,
+                         int64_t *since_ms);
+
+/* Whether any request was for it. */
+bool wr_upstream_is_known(const struct wr_upstream_states *states, const char *name);
 
 enum {
     WR_METRICS_APIS = WR_APIS_COUNT + 1, /* the first: none of them */

@@ -1,4 +1,4 @@
-#include "proxy/shares.h"
+#include "proxy/metrics.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
