@@ -9,7 +9,23 @@
 #ifndef WR_PROXY_QUALITY_PROMPTS_H
 #define WR_PROXY_QUALITY_PROMPTS_H
 
+#include "base/arena.h"
+#include "base/buf.h"
 #include "quality/bust.h"
+
+/* What is remembered of a prompt as the bytes of a note: hashes and figures, so
+ * that a server that was started since can judge the next one of its conversation. */
+
+/* Of a very long prompt only the front is kept. */
+void wr_prompt_note_encode(const struct wr_bust_sent *sent, struct wr_buf *out);
+
+/* Blocks are in `arena`; sent->prompt is `prompt`. False: the bytes are no such note, or there is
+ * no memory. */
+bool wr_prompt_note_decode(struct wr_arena *arena, weir_span bytes, struct wr_prompt *prompt,
+                           struct wr_bust_sent *sent);
+
+void wr_chain_note_encode(const struct wr_bust_chain *chain, struct wr_buf *out);
+bool wr_chain_note_decode(weir_span bytes, struct wr_bust_chain *chain);
 
 struct wr_prompts;
 
@@ -37,7 +53,7 @@ struct wr_prompts_seen wr_prompts_take(struct wr_prompts *prompts, uint64_t sess
                                        const struct wr_bust_sent *now, bool *changed);
 
 /* It was answered, and is now the last one; `cached_tokens` as in struct wr_bust_sent. It is
- * appended to `note` as quality_note.h has it; NULL: nobody wants it. */
+ * appended to `note` as above; NULL: nobody wants it. */
 void wr_prompts_answered(struct wr_prompts *prompts, uint64_t ticket, int64_t cached_tokens,
                          struct wr_buf *note);
 

@@ -6,7 +6,6 @@
 #include <cmocka.h>
 
 #include "base/limits.h"
-#include "proxy/quality_note.h"
 
 enum { BLOCKS_MAX = 8 };
 

@@ -15,7 +15,7 @@
 #include "base/hash.h"
 #include "base/span.h"
 #include "models/lookup.h"
-#include "proxy/quality_note.h"
+#include "proxy/quality_prompts.h"
 #include "quality/learner.h"
 #include "quality/observe.h"
 
