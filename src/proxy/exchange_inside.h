@@ -171,7 +171,7 @@ void wr_exchange_tell_lost(struct wr_exchange *ex);
 /* What happened is told; the record is then done with. */
 void wr_exchange_tell(struct wr_exchange *ex);
 
-/* ---- move.c ---- */
+/* ---- leave.c: its place ---- */
 
 /* Who is asked: a place of the upstream, or the upstream itself. */
 static inline const struct wr_upstream *wr_exchange_asked(const struct wr_exchange *ex)
