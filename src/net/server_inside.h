@@ -1,5 +1,5 @@
 /* server_inside.h -- the inside of a connection, for the files that carry it out: server.c has its
- * life and its requests, conn_answer.c what is answered.
+ * life and its requests, outflow.c what is answered.
  */
 #ifndef WR_NET_SERVER_INSIDE_H
 #define WR_NET_SERVER_INSIDE_H
@@ -85,7 +85,7 @@ static inline bool wr_conn_is_answerable(const struct wr_conn *conn)
 struct wr_buf *wr_conn_out(struct wr_conn *conn);
 void wr_conn_added(struct wr_conn *conn);
 
-/* ---- conn_answer.c ---- */
+/* ---- outflow.c ---- */
 
 /* The answer at hand has ended. Unless the state is ANSWERED nothing more is read or written. */
 void wr_conn_finish(struct wr_conn *conn, enum wr_conn_state state);
