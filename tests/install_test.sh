@@ -142,6 +142,13 @@ run_example()
     grep -E "$wanted" "$work/said" || { cat "$work/said"; return 1; }
 }
 
+# As docs/embed.md has it of another PREFIX.
+finds_its_library()
+{
+    gcc -std=c11 examples/shrink.c $shared -Wl,-rpath,"$prefix/lib" -o "$work/found" &&
+        env -u LD_LIBRARY_PATH ldd "$work/found" | grep -q "libweir.so.* => $prefix/lib/"
+}
+
 # The make that runs us must not pass its flags on.
 unset MAKEFLAGS MFLAGS MAKELEVEL
 make="make --no-print-directory BUILD=$BUILD"
@@ -170,6 +177,7 @@ shared=$(pkg-config --cflags --libs weir)
 static="$(pkg-config --cflags weir) $prefix/lib/libweir.a $(pkg-config --static --libs weir)"
 check 'header, library and pkg-config file are of one version' has_one_version
 check "a store's members are not for programs" keeps_its_stores_closed
+check 'a program finds the library where -rpath says' finds_its_library
 for compiler in clang++ g++; do
     # g++ is not among the packages that tests need.
     [ "$compiler" = clang++ ] || command -v "$compiler" >/dev/null || continue
