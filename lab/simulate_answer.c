@@ -201,6 +201,8 @@ static void write_notes(struct wr_buf *out, const struct wr_simulate_report *rep
         wr_buf_text(&text,
                     " In view: of what the next action used, and of what any later one used, "
                     "the part that stood in the prompt; the rest is one recall away.");
+    else
+        wr_buf_text(&text, " Not shown in this width: what was in view.");
     if (columns >= WIDER_COLUMNS)
         wr_buf_text(&text,
                     " Steps rewrite what was sent before, and so the provider's cache; what that "

@@ -349,6 +349,11 @@ def is_piped_and_ascii(place):
         code, out, _ = place.run(f'LC_ALL=C weir {command}')
         beyond = [line for line in out.split('\n') if not line.isascii()]
         ok(f'weir {command} is ASCII in the locale C', (code, beyond), (0, []))
+    _, out, _ = place.run('env -u COLUMNS weir run --list | cat')
+    ok('in a pipe no words are wrapped', any(line.startswith(' ') and len(line) > 100
+                                             for line in out.split('\n')))
+    _, out, _ = place.run('weir simulate examples/session.json', 60)
+    ok('what a narrow answer leaves out is said', 'Not shown in this width' in out)
 
 
 def shown_in_terminal(place, command, columns, **env):

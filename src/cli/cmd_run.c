@@ -122,7 +122,7 @@ static int list_agents(const char *listen)
         wr_buf_reset(&what);
         wr_buf_printf(&what, "%s%s", agent->refusal ? agent->refusal : agent->what,
                       wr_agent_is_known(agent) && !agent->tried ? " (untried)" : "");
-        wr_text_wrap(&out, wr_buf_view(&what), wr_cli_columns() - NAME_COLUMNS, NAME_COLUMNS);
+        wr_text_wrap(&out, wr_buf_view(&what), wr_cli_columns_told() - NAME_COLUMNS, NAME_COLUMNS);
         wr_buf_byte(&out, '\n');
     }
     wr_buf_release(&what);

@@ -541,8 +541,8 @@ static int check_only(struct serve *s)
                            c->listen);
     if (c->budgets.count && !c->store_dir)
         return wr_cli_fail("budgets are counted in the store, and there is none");
-    printf("weir serve: %s is right: %s, mode %s, policy %s, %zu upstreams, %zu users with %zu "
-           "tokens, %zu tokens without a name, %zu budgets\n",
+    printf("weir serve: %s is right: %s, mode %s, policy %s, upstreams: %zu, users: %zu, "
+           "their tokens: %zu, tokens without a name: %zu, budgets: %zu\n",
            s->options->config ? s->options->config : "the command line", c->listen,
            wr_mode_name(c->mode), c->policy, c->upstreams_count, c->users.count,
            c->users.tokens_count, c->tokens_count, c->budgets.count);

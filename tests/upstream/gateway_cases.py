@@ -455,7 +455,7 @@ def case_check_config(folder):
     text = ('listen: ${WHERE:-127.0.0.1:0}\nmetrics_token: {file: %s}\n' % token +
             users_yaml({'anna': 'search'}, 'budgets: [{user: anna, per: day, usd: 1}]\n'))
     code, out = check(text)
-    ok('a file that is right', (code, '1 users with 1 tokens' in out, '1 budgets' in out),
+    ok('a file that is right', (code, 'users: 1, their tokens: 1' in out, 'budgets: 1' in out),
        (0, True, True))
     ok('a variable is taken', '0.0.0.0:1' in check(text, WHERE='0.0.0.0:1')[1], True)
     code, out = check(text + 'log: ${NOT_SET}\n')

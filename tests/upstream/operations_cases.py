@@ -35,7 +35,7 @@ def set_up_by_the_page(folder, upstream):
                           env={**os.environ, 'PATH': place + '/bin:' + os.environ['PATH']},
                           check=False, timeout=PATIENCE_SECONDS)
     ok('the commands of the page work', (done.returncode, done.stderr), (0, ''))
-    ok('and say what it would serve', '1 users with 1 tokens' in done.stdout)
+    ok('and say what it would serve', 'users: 1, their tokens: 1' in done.stdout)
     with open(os.path.join(place, 'weir.yaml'), encoding='utf-8') as file:
         config = file.read()
     with open(os.path.join(place, 'anna.txt'), encoding='utf-8') as file:
