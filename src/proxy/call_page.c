@@ -270,8 +270,8 @@ void *wr_call_page_begin(struct wr_call_page *page, const struct wr_config *conf
 
     page->config = config;
     if (!wr_span_is(head->method, is_get ? "GET" : "POST")) {
-        wr_page_error(conn, NULL, 405,
-                      is_get ? "this path is read with GET" : "POST is the method");
+        wr_page_wrong_method(conn, is_get ? "GET" : "POST",
+                             is_get ? "this path is read with GET" : "POST is the method");
         return NULL;
     }
     if (coding.len && !wr_span_is(coding, "identity")) {

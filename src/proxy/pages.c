@@ -53,6 +53,22 @@ static void write_error(struct wr_buf *page, const struct wr_api *api, int statu
     wr_buf_byte(page, '\n');
 }
 
+void wr_page_wrong_method(struct wr_conn *conn, const char *allow, const char *why)
+{
+    struct wr_header headers[] = {{WR_LIT("Content-Type"), WR_LIT("application/json")},
+                                  {WR_LIT("Allow"), wr_span_of(allow)}};
+    struct wr_answer answer = {
+        .status = 405, .headers = headers, .headers_count = WR_COUNT_OF(headers)};
+    struct wr_buf page;
+
+    write_error(&page, NULL, 405, why);
+    answer.content_bytes = (int64_t)page.len;
+    wr_conn_begin(conn, &answer);
+    wr_conn_write(conn, wr_buf_view(&page));
+    wr_conn_end(conn);
+    wr_buf_release(&page);
+}
+
 /* SDKs of OpenAI and Anthropic try again by themselves unless x-should-retry says no. */
 void wr_page_refusal(struct wr_conn *conn, const struct wr_api *api,
                      const struct wr_page_refusal *refusal)
@@ -293,7 +309,7 @@ void wr_page_answer(struct wr_service *service, struct wr_conn *conn, const stru
     else if (head->is_upgrade)
         decline_upgrade(conn);
     else if (!wr_span_is(head->method, "GET") && !wr_span_is(head->method, "HEAD"))
-        wr_page_error(conn, NULL, 405, "this path is read with GET");
+        wr_page_wrong_method(conn, "GET, HEAD", "this path is read with GET");
     else if (wr_span_is(path, "/metrics"))
         answer_metrics(service, conn);
     else if (wr_span_is(path, "/healthz"))

@@ -27,6 +27,9 @@ void wr_page_not_begun(struct wr_conn *conn, const struct wr_config *config,
 /* An error as a client of that API expects it. */
 void wr_page_error(struct wr_conn *conn, const struct wr_api *api, int status, const char *why);
 
+/* 405, with the header Allow, which RFC 9110 wants: `allow` is the methods that there are. */
+void wr_page_wrong_method(struct wr_conn *conn, const char *allow, const char *why);
+
 /* A request is refused for a while. */
 struct wr_page_refusal {
     int status;

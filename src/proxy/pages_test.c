@@ -44,7 +44,7 @@ static void each_path_of_our_own_has_its_page(void **state)
          "DELETE /metrics",
          "",
          405,
-         {"{\"error\":{\"type\":", "\"weir: this path is read with GET\""}},
+         {"Allow: GET, HEAD\r\n", "{\"error\":{\"type\":", "\"weir: this path is read with GET\""}},
         {"a path that is none",
          "GET /weir/v1/nothing",
          "",

@@ -337,7 +337,11 @@ void *wr_traffic_page_begin(struct wr_traffic_page *page, struct wr_conn *conn,
     const char *why = refusal_of(path, head);
 
     if (why) {
-        wr_page_error(conn, NULL, 405, why);
+        wr_page_wrong_method(conn,
+                             is_door(path)      ? "POST"
+                             : is_what_if(path) ? "GET, HEAD, POST"
+                                                : "GET, HEAD",
+                             why);
         return NULL;
     }
     if (is_door(path)) {
