@@ -221,6 +221,12 @@ test-packaging: ## the operator's files by their own tools (helm by Go, download
 test-image: ## the container image, built and run (buildah, runc, root; some minutes and a download)
 	tests/image_test.sh
 
+.PHONY: test-openapi
+test-openapi: ## docs/openapi.json and a server by openapi-spec-validator, schemathesis (needs PyPI)
+	@$(BOOTSTRAP) test
+	@+$(MAKE) --no-print-directory $(BUILD)/weir
+	WEIR=$(BUILD)/weir PYTHONDONTWRITEBYTECODE=1 python3 tests/clients/openapi.py $(BUILD)/openapi
+
 .PHONY: test-otel
 test-otel: ## telemetry read by opentelemetry-proto (needs PyPI, downloads 1 MB)
 	@$(BOOTSTRAP) test

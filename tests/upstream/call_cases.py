@@ -4,6 +4,7 @@ each answer fits the schema of its status, every member that is documented for a
 and so is every documented error. Then what a schema cannot say: tenants, bytes, and the gateways'
 shape."""
 import json
+import re
 import sys
 
 from harness import Checks, Folder, Weir
@@ -42,15 +43,25 @@ def wrong(schema, value, at='', seen=None):
         return ''
     if 'oneOf' in schema:
         return '' if any(not wrong(s, value) for s in schema['oneOf']) else f'{at}: none fits'
-    kind = schema.get('type')
+    kind = schema.get('type', 'object' if 'required' in schema else None)
     if kind and (not isinstance(value, KINDS[kind]) or
                  (kind in ('integer', 'number') and isinstance(value, bool))):
         return f'{at} is no {kind}: {str(value)[:80]}'
+    if value not in schema.get('enum', [value]):
+        return f'{at} is none of {schema["enum"]}'
+    if kind == 'integer' and not schema.get('minimum', value) <= value <= schema.get('maximum',
+                                                                                    value):
+        return f'{at} is too small or too large'
+    if kind == 'string' and (len(value) < schema.get('minLength', 0) or
+                             not re.search(schema.get('pattern', ''), value)):
+        return f'{at} is not of the form'
     if kind == 'array':
         return next(filter(None, (wrong(schema['items'], v, at + '[]', seen) for v in value)), '')
     if kind != 'object':
         return ''
     known = schema.get('properties', {})
+    if 'not' in schema and not wrong(schema['not'], value):
+        return f'{at}: members that exclude each other'
     missing = [name for name in schema.get('required', []) if name not in value]
     extra = [name for name in value
              if name not in known and schema.get('additionalProperties') is False]
@@ -74,10 +85,49 @@ def documented(schema, at=''):
         yield from documented(inner, f'{at}.{name}')
 
 
+def spoiled(schema, body, at=''):
+    """What the schema forbids, each in a body that is good but for it: (what, body)."""
+    for name in schema.get('required', []):
+        yield f'without {at}.{name}', {k: v for k, v in body.items() if k != name}
+    if schema.get('additionalProperties') is False:
+        yield f'{at}.nosuch', {**body, 'nosuch': 1}
+    for name in schema.get('not', {}).get('required', []):
+        body = {**body, name: 'x'}
+        if wrong(schema, body):
+            yield f'{at}.{name} too', body
+    for name, inner in schema.get('properties', {}).items():
+        inner = resolve(inner)
+        for value in (-1, 2**40, 1.5, True, 'nosuch', '', [7], {}):
+            if wrong(inner, value):
+                yield f'{at}.{name} {value!r}', {**body, name: value}
+        if inner.get('type') == 'object' and 'properties' in inner:
+            for what, value in spoiled(inner, body.get(name, {}), f'{at}.{name}'):
+                yield what, {**body, name: value}
+
+
+def play_spoiled(weir, path, operation, stored):
+    """What is not documented is refused, all of it, with 400; gateways may send more."""
+    content = operation.get('requestBody', {}).get('content', {}).get('application/json')
+    if not content or resolve(content['schema']).get('additionalProperties') is not False:
+        return
+    good = [filled(example['value'], 'wr_' + stored) for example in content['examples'].values()
+            if example['x-status'] == 200][0]
+    count = 0
+    for what, body in spoiled(resolve(content['schema']), good):
+        ok(f'{path}: {what}: the document forbids it', wrong(content['schema'], body) != '')
+        ok(f'{path}: {what}', weir.post(path, body, {'x-weir-token': ALPHA})[0], 400)
+        count += 1
+    ok(f'{path}: something is forbidden', count > 0)
+    status, data, _ = weir.request('POST', path, b'', {'x-weir-token': ALPHA})
+    ok(f'{path}: a body is needed, or not: {data[:80]}', status,
+       400 if operation['requestBody']['required'] else 200)
+
+
 def filled(value, handle):
     """An example, with what stands for a long text and for a stored original put in."""
     text = json.dumps(value)
-    return json.loads(text.replace('"LONG TEXT"', json.dumps(LONG)).replace('wr_STORED', handle))
+    return json.loads(text.replace('"LONG TEXT"', json.dumps(LONG)).replace(
+        'wr_5704ed00000000000000', handle))
 
 
 class Asked:
@@ -129,7 +179,9 @@ def play(weir, path, method, operation, stored):
             asked.take(name, status, data)
         asked.take('a packed body', *weir.post(at, {}, {**token, 'Content-Encoding': 'gzip'})[:2])
     asked.take('no token', *weir.request(method.upper(), at, b'{}')[:2])
-    asked.take('another method', *weir.request('PUT', at, b'{}', token)[:2])
+    status, data, head = weir.request('PUT', at, b'{}', token)
+    asked.take('another method', status, data)
+    ok(f'{path}: the methods there are', head.get('allow'), method.upper())
     asked.end()
 
 
@@ -263,6 +315,7 @@ def main():
         for path, operations in SPEC['paths'].items():
             for method, operation in operations.items():
                 play(weir, path, method, operation, stored)
+                play_spoiled(weir, path, operation, stored)
         play_length(weir)
         play_tenants(weir, stored)
         play_bytes(weir)
