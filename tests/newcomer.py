@@ -141,6 +141,9 @@ def changes_nothing(place, command, shown):
     code, out, err = place.run(command)
     ok('try ends as the agent does', (code, shown), (0, ''))
     ok('and says what it would have done', 'would have' in out + err)
+    ok('nothing is called gone that a summary stands for',
+       (re.search(r'would have been in a summary .* whole again by wr_', err) is not None,
+        '(dropped' in err), (True, False))
     ok('the provider got what the agent sent', place.upstream.stats()['requests'] > count)
     with open(os.path.join(place.clone, 'examples', 'session.json'), encoding='utf-8') as file:
         ok('to the byte', place.upstream.last_body(), json.dumps(json.load(file)).encode())
@@ -318,10 +321,12 @@ TABLES = (
     'inspect examples/session.json', 'diff examples/session.json sent.json',
     'replay examples/session.json', 'simulate --all examples/session.json',
     'prompt --dir examples/agent', 'plan SESSION', 'pin SESSION', 'rules', 'learn', 'top --once',
-    'store stats', 'store verify', 'doctor --offline', 'install --status', 'run --list', '--help')
+    'store stats', 'store verify', 'doctor --offline', 'install --status',
+    'compare --runs 1 --from docs --check true --quiet -- myagent', 'run --list', '--help')
 
 
 def tables_of(place):
+    place.install('myagent')
     return [command.replace('SESSION', place.newest_session()) for command in TABLES]
 
 

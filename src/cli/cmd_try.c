@@ -43,6 +43,7 @@ struct example {
     uint32_t segment;
     uint64_t before_tokens, after_tokens;
     char form[WORD_BYTES], reason[WORD_BYTES];
+    char summary[WORD_BYTES]; /* its handle, if it stands in one; "-" */
 };
 
 struct trial {
@@ -106,6 +107,7 @@ static uint64_t take_edit(struct trial *t, const struct wr_json *doc, wr_json_id
         return 0;
     copy_word(e.form, doc, edit, "form");
     copy_word(e.reason, doc, edit, "reason");
+    copy_word(e.summary, doc, edit, "in");
     (void)snprintf(e.file, sizeof(e.file), "%s", file);
     t->texts_count++;
     t->before_tokens += e.before_tokens;
@@ -146,6 +148,19 @@ static void set_aside(struct trial *t, const char *file, uint64_t tokens)
     wr_buf_release(&body);
 }
 
+/* What stands in the place of parts that leave together. */
+static uint64_t summary_tokens(const struct wr_json *doc)
+{
+    wr_json_id inserts = wr_json_find(doc, 0, "inserts");
+    bool is_list = wr_json_is(doc, inserts, WR_JSON_ARRAY);
+    uint64_t tokens = 0;
+
+    for (wr_json_id i = is_list ? wr_json_first(doc, inserts) : WR_JSON_NONE; i != WR_JSON_NONE;
+         i = wr_json_next(doc, inserts, i))
+        tokens += number_of(doc, i, "tokens");
+    return tokens;
+}
+
 static void take_report(struct trial *t, const char *file)
 {
     struct wr_buf text = {0};
@@ -161,6 +176,7 @@ static void take_report(struct trial *t, const char *file)
         wr_json_id e = is_list ? wr_json_first(&doc, edits) : WR_JSON_NONE;
         for (; e != WR_JSON_NONE; e = wr_json_next(&doc, edits, e))
             aside_tokens += take_edit(t, &doc, e, file);
+        t->after_tokens += summary_tokens(&doc);
     }
     wr_arena_release(&arena);
     wr_buf_release(&text);
@@ -242,7 +258,10 @@ static void put_name(struct trial *t, struct weir_request *came, const struct we
 {
     weir_span arguments;
 
-    wr_buf_printf(&t->out, "a %s", weir_kind_name(s->kind));
+    wr_buf_printf(&t->out, "a %s",
+                  s->kind == WEIR_KIND_TOOL_RESULT ? "result"
+                  : s->kind == WEIR_KIND_TOOL_CALL ? "call"
+                                                   : weir_kind_name(s->kind));
     if (s->tool.len) {
         wr_buf_text(&t->out, " of ");
         wr_text_excerpt(&t->out, s->tool, 40);
@@ -263,8 +282,14 @@ static void put_texts(struct trial *t, const struct example *e, struct weir_requ
         return;
     uint32_t place = find_made(made, &s);
     put_name(t, came, &s);
-    wr_buf_printf(&t->out, ": %s tokens would have been %s (%s, by %s)\n",
-                  WR_GROUPED(e->before_tokens), WR_GROUPED(e->after_tokens), e->form, e->reason);
+    if (strcmp(e->summary, "-"))
+        wr_buf_printf(&t->out,
+                      ": %s tokens would have been in a summary (by %s), whole again by %s\n",
+                      WR_GROUPED(e->before_tokens), e->reason, e->summary);
+    else
+        wr_buf_printf(&t->out, ": %s tokens would have been %s (%s, by %s)\n",
+                      WR_GROUPED(e->before_tokens), WR_GROUPED(e->after_tokens), e->form,
+                      e->reason);
     if (!weir_request_text(came, e->segment, &text))
         put_lines(&t->out, text);
     if (place == WEIR_NONE || weir_request_text(made, place, &other))

@@ -82,7 +82,7 @@ def try_cases(folder):
            (would['changed'], would['shadow'], would['saved_micro_usd']), (0, 7, 0))
         said = shadow.stderr
         for words in ('with Weir it would have been about $', ' less (',
-                      '1. a tool_result of process_start ', '| compiling module_1/',
+                      '1. a result of process_start ', '| compiling module_1/',
                       'in its place would have stood, after the first', 'lines left out:',
                       'weir: to have it: weir try --active -- ' + WEIR):
             ok(f'{api}: it says {words!r}', words in said)
