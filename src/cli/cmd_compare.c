@@ -100,9 +100,9 @@ static void say_run(const struct comparison *c, size_t number, size_t count)
             t->arm == WR_ARM_WEIR ? "through Weir" : "direct", t->exit_status);
     if (t->check_status >= 0)
         fprintf(stderr, ", check %s", t->check_status ? "FAILED" : "passed");
-    fprintf(stderr, ", %llu requests, %llu prompt tokens, $%.4f, %.1f s\n",
-            (unsigned long long)t->requests_count, (unsigned long long)t->prompt_tokens,
-            (double)t->micro_usd / 1e6, (double)t->agent_ms / 1e3);
+    fprintf(stderr, ", %s requests, %s prompt tokens, $%.4f, %.1f s\n",
+            WR_GROUPED(t->requests_count), WR_GROUPED(t->prompt_tokens), (double)t->micro_usd / 1e6,
+            (double)t->agent_ms / 1e3);
 }
 
 /* What the run left goes where it is kept, or away with the folder. */
@@ -264,7 +264,7 @@ static int tell_outcome(struct comparison *c)
         wr_outcome_write(&c->outcome, &out);
     else
         wr_outcome_print(&c->outcome, &out);
-    return wr_cli_end(&out, WR_EXIT_OK);
+    return c->options->as_json ? wr_cli_end(&out, WR_EXIT_OK) : wr_cli_end_fitted(&out, WR_EXIT_OK);
 }
 
 static int compare(struct comparison *c)

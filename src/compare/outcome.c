@@ -12,6 +12,7 @@
 
 #include "base/limits.h"
 #include "base/span.h"
+#include "base/text.h"
 #include "base/vec.h"
 #include "json/write.h"
 #include "weir/weir.h"
@@ -174,13 +175,12 @@ static void put_figure(struct wr_buf *out, const char *unit, double value)
 {
     char text[32];
 
-    (void)snprintf(text, sizeof(text),
-                   *unit == '$'   ? "$%.4f"
-                   : *unit == 's' ? "%.1f"
-                   : value < 1000 ? "%.1f"
-                                  : "%.0f",
-                   value);
-    wr_buf_printf(out, "%12s", text);
+    if (!*unit && value >= 1000) {
+        wr_buf_printf(out, "%9s", WR_GROUPED((uint64_t)(value + 0.5)));
+        return;
+    }
+    (void)snprintf(text, sizeof(text), *unit == '$' ? "$%.4f" : "%.1f", value);
+    wr_buf_printf(out, "%9s", text);
 }
 
 static void put_contrast(const struct wr_outcome *o, const struct wr_yardstick *m,
@@ -188,16 +188,16 @@ static void put_contrast(const struct wr_outcome *o, const struct wr_yardstick *
 {
     struct wr_contrast contrast = wr_outcome_contrast(o, m), *c = &contrast;
 
-    wr_buf_printf(out, "%-16s", m->words);
+    wr_buf_printf(out, "%-14s", m->words);
     put_figure(out, m->unit, c->first);
     put_figure(out, m->unit, c->second);
     if (c->has_percent && c->verdict != WR_VERDICT_TOO_FEW)
-        wr_buf_printf(out, "  %+7.1f %%  %+7.1f to %+6.1f %%  %s\n", c->percent, c->percent_low,
+        wr_buf_printf(out, " %+6.1f %% %+5.1f to %+6.1f %%  %s\n", c->percent, c->percent_low,
                       c->percent_high, verdict_words(o, c));
     else if (c->has_percent)
-        wr_buf_printf(out, "  %+7.1f %%  %19s  %s\n", c->percent, "", verdict_words(o, c));
+        wr_buf_printf(out, " %+6.1f %% %17s  %s\n", c->percent, "", verdict_words(o, c));
     else
-        wr_buf_printf(out, "  %9s  %19s  %s\n", "", "",
+        wr_buf_printf(out, " %8s %17s  %s\n", "", "",
                       c->first > 0 || c->second > 0 ? verdict_words(o, c) : "none in either");
 }
 
@@ -206,15 +206,15 @@ static void put_checks(const struct wr_outcome *o, struct wr_buf *out)
     uint64_t passed[WR_ARMS_COUNT], counts[WR_ARMS_COUNT];
     struct wr_contrast c = wr_outcome_checks(o);
 
-    wr_buf_printf(out, "%-16s", "check passed");
+    wr_buf_printf(out, "%-14s", "check passed");
     for (int arm = 0; arm < WR_ARMS_COUNT; arm++) {
         char text[32];
         count_checks(o, (enum wr_arm_name)arm, NULL, &passed[arm], &counts[arm]);
         (void)snprintf(text, sizeof(text), "%llu of %llu", (unsigned long long)passed[arm],
                        (unsigned long long)counts[arm]);
-        wr_buf_printf(out, "%12s", text);
+        wr_buf_printf(out, "%9s", text);
     }
-    wr_buf_printf(out, "  %+7.1f pt %+7.1f to %+6.1f pt %s\n", 100 * c.difference, 100 * c.low,
+    wr_buf_printf(out, " %+6.1f pt %+5.1f to %+6.1f pt %s\n", 100 * c.difference, 100 * c.low,
                   100 * c.high, verdict_words(o, &c));
 }
 
@@ -279,7 +279,7 @@ static void put_notes(const struct wr_outcome *o, struct wr_buf *out)
 
 static void put_task(const struct wr_outcome *o, uint32_t task, struct wr_buf *out)
 {
-    wr_buf_printf(out, "%-24.24s", o->tasks[task]);
+    wr_buf_printf(out, "%-20.20s", o->tasks[task]);
     for (int arm = 0; arm < WR_ARMS_COUNT; arm++) {
         struct wr_arm money = arm_of(o, &wr_yardsticks[3], (enum wr_arm_name)arm, task);
         struct wr_arm turns = arm_of(o, &wr_yardsticks[0], (enum wr_arm_name)arm, task);
@@ -295,7 +295,7 @@ static void put_tasks(const struct wr_outcome *o, struct wr_buf *out)
 {
     if (o->tasks_count < 2)
         return;
-    wr_buf_printf(out, "\n%-24s  %-10s %6s  %-9s  %-10s %6s  %-9s\n", "task", "direct:", "turns",
+    wr_buf_printf(out, "\n%-20s  %-10s %6s  %-9s  %-10s %6s  %-9s\n", "task", "direct:", "turns",
                   "money", "Weir:", "turns", "money");
     for (uint32_t i = 0; i < o->tasks_count; i++)
         put_task(o, i, out);
@@ -383,10 +383,10 @@ static void put_head(const struct wr_outcome *o, struct wr_buf *out)
         wr_buf_printf(out, "%llu recorded %s against %llu\n\n", direct,
                       direct == 1 ? "run" : "runs", weir);
     else
-        wr_buf_printf(out,
-                      "%s\n%llu runs direct, %llu through Weir (policy %s), order by seed %llu\n\n",
-                      o->agent, direct, weir, o->policy, (unsigned long long)o->seed);
-    wr_buf_printf(out, "%-16s%12s%12s  %9s  %19s\n",
+        wr_buf_printf(
+            out, "%s\n%llu run%s direct, %llu through Weir (policy %s), order by seed %llu\n\n",
+            o->agent, direct, direct == 1 ? "" : "s", weir, o->policy, (unsigned long long)o->seed);
+    wr_buf_printf(out, "%-14s%9s%9s %9s %17s\n",
                   o->tasks_count > 1 ? "mean of a task" : "mean of a run",
                   o->is_recorded ? "first" : "direct", o->is_recorded ? "second" : "Weir",
                   "differ by", "95 % interval");

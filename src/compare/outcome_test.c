@@ -74,6 +74,10 @@ static void runs_of_one_task_are_two_arms(void **state)
     assert_non_null(strstr(text, "less with Weir"));
     assert_non_null(strstr(text, "a.c"));
     assert_non_null(strstr(text, "partly the same"));
+    weir_span table = wr_span_of(strstr(text, "mean of a run")), line;
+    while (wr_span_line(&table, &line) && line.len)
+        if (line.len > 80)
+            fail_msg("%d columns: %.*s", (int)line.len, (int)line.len, line.ptr);
     wr_buf_release(&out);
     wr_outcome_release(&o);
 }
