@@ -124,6 +124,7 @@ ok "an evicted result is also a file for the agent" "$?" 0
 ok "without a store the request goes on as it came" "$?" 0
 ok "and that is said" "$(grep -c 'not_a_store' "$dir/err")" 1
 ok "policies lists the presets" "$("$WEIR" policies | grep -c '^tiered ')" 1
+ok "and which of them is the default" "$("$WEIR" policies | grep -c '^auto (default) ')" 1
 
 # -- policies of one's own
 "$WEIR" policies --yaml >"$dir/presets.yaml"

@@ -81,8 +81,11 @@ static int print_all(const struct wr_policies *policies)
     struct wr_buf out;
 
     wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
-    for (uint32_t i = 0; i < wr_policies_count(policies); i++)
-        put_entry(&out, 0, wr_policies_at(policies, i)->name, wr_policies_at(policies, i)->what);
+    for (uint32_t i = 0; i < wr_policies_count(policies); i++) {
+        const char *name = wr_policies_at(policies, i)->name;
+        put_entry(&out, 0, strcmp(name, "auto") ? name : "auto (default)",
+                  wr_policies_at(policies, i)->what);
+    }
     wr_buf_text(&out,
                 "\nbaselines, models of what others do, for `weir simulate` to compare with:\n");
     for (uint32_t i = 0; i < wr_baseline_count(); i++)

@@ -672,7 +672,7 @@ const struct wr_command wr_cmd_why = {
     .defaults = &(const struct why_options){.tenant = WR_CLI_TENANT},
     .words_min = 1,
     .words_max = 2,
-    .wants = "name a report",
+    .wants = "name a session, or the file of a report",
     .words = WR_WORDS_FILE,
     .example = "weir project --policy tiered --report r.json < request.json > out.json\n"
                "weir why r.json",
