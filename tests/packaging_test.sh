@@ -25,6 +25,37 @@ else
     skip 'systemd-analyze security --offline does not run here'
 fi
 
+# The commands in its head, below a folder of their own; what would change this machine is a
+# stand-in that says how it was called.
+mkdir -p "$dir/bin" "$dir/machine/etc/systemd/system"
+for tool in useradd systemctl; do
+    printf '#!/bin/sh\necho %s "$@"\n' $tool >"$dir/bin/$tool"
+done
+cat >"$dir/bin/install" <<EOF
+#!/bin/sh
+set -- "\$@" END
+while [ "\$1" != END ]; do
+    case \$1 in
+        -g) shift ;;                          # the group is the machine's
+        /*) set -- "\$@" "$dir/machine\$1" ;;
+        *) set -- "\$@" "\$1" ;;
+    esac
+    shift
+done
+shift
+exec $(command -v install) "\$@"
+EOF
+chmod +x "$dir/bin/"*
+sed -n 's/^#   //p' packaging/weir.service >"$dir/head"
+PATH=$dir/bin:$PATH sh -e "$dir/head" >"$dir/out" 2>&1
+ok 'the commands in the head of the unit work' "$? $(wc -l <"$dir/head")" '0 4'
+ok 'they begin the service' "$(grep -c '^systemctl enable --now weir$' "$dir/out")" 1
+config=$(sed -n 's/^ExecStart=.*--config \([^ ]*\).*/\1/p' packaging/weir.service)
+ok 'and put weir.yaml where it is read, for its group alone' \
+    "$(stat -c %a "$dir/machine$config" "$dir/machine${config%/*}" | tr '\n' ' ')" '640 750 '
+ok 'and the unit where systemd looks' \
+    "$(cmp packaging/weir.service "$dir/machine/etc/systemd/system/weir.service" && echo same)" same
+
 # ---- Prometheus ----
 promtool=${PROMTOOL:-$(command -v promtool)}
 if [ -n "$promtool" ]; then
