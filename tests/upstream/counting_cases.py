@@ -288,10 +288,79 @@ def second_tries(folder):
     upstream.stop()
 
 
+def answer_of(tokens):
+    raw = json.dumps({'id': 'x', 'object': 'chat.completion', 'model': 'gpt-5', 'choices': [
+        {'index': 0, 'finish_reason': 'stop', 'message': {'role': 'assistant', 'content': 'done'}}],
+        'usage': {'prompt_tokens': tokens - 3, 'completion_tokens': 3,
+                  'total_tokens': tokens}}).encode()
+    return (b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n'
+            % len(raw) + raw)
+
+
+def places(folder, first, spare):
+    """Weir before two places of one upstream."""
+    place = f'base_url: "http://127.0.0.1:{spare.port}/v1", key: {{env: PROVIDER_KEY}}'
+    return Weir(folder, env=ENV, config=config_of(first, users_yaml({'anna': 'search'}, (
+        'budgets: [{user: anna, per: month, requests: 1000}]\n'))).replace(
+            'key: {env: PROVIDER_KEY}}', f'key: {{env: PROVIDER_KEY}}, places: [{{{place}}}]}}', 1))
+
+
+def another_place(folder):
+    """What a place refused costs nothing, what it left unanswered its prompt, and either is one
+    request, wherever it was answered."""
+    first, spare = Provider(), Provider()
+
+    def refuse(sock):
+        sock.sendall(b'HTTP/1.1 529 Full\r\nContent-Length: 0\r\n\r\n')
+        return True
+
+    def take(sock):
+        sock.sendall(answer_of(1003))
+        return True
+    first.say, spare.say = refuse, take
+    weir = places(folder, first, spare)
+    ok('the spare one answers', ask(weir, 'anna', 'moves')[0], 200)
+    line = weir.log(1)[-1]
+    ok('a place was left', (line['upstream_left'], line['upstream_place'], first.count,
+                            spare.count), ('1', '2', 1, 1))
+    ok('and one request counted, as it was answered',
+       (month(weir)[:3], line['user']), ((1, 1003, line['micro_usd']), 'anna'))
+    weir.stop()
+    first.raw.listener.shutdown(socket.SHUT_RDWR)
+    first.raw.stop()
+    spare.say = lambda sock: False
+    weir = places(folder, first, spare)
+    ok('where nobody is at the one and the other says nothing, the client is told',
+       (ask(weir, 'anna', words='word ' * 3000)[0], spare.count), (502, 2))
+    requests, tokens = month(weir)[:2]
+    ok('and pays for the prompt, once', (requests, 3000 <= tokens <= 3200), (1, True))
+    weir.stop()
+    spare.raw.stop()
+
+
+def a_connection_that_had_died(folder):
+    """What goes out once more because a kept connection was dead is no second request."""
+    provider, said = Provider(), []
+
+    def say(sock):
+        said.append(sock)
+        if said.count(sock) > 1:  # kept, and closed as the next request comes
+            return False
+        sock.sendall(answer_of(503))
+        return True
+    provider.say = say
+    weir = start(folder, provider, more='workers: 1\n')
+    ok('both are answered', [ask(weir, 'anna')[0] for _ in range(2)], [200] * 2)
+    ok('the second went out twice', (provider.count, len(set(said))), (3, 2))
+    ok('and is counted once', month(weir)[:2], (2, 2 * 503))
+    weir.stop()
+    provider.raw.stop()
+
+
 def main(names):
     cases = (without_usage, cut_by_the_client, gone_before_the_head, no_answer, late,
-             nobody_knows_which_model, several_answers, answered_later,
-             too_many_at_once, later_legs, second_tries)
+             nobody_knows_which_model, several_answers, answered_later, another_place,
+             a_connection_that_had_died, too_many_at_once, later_legs, second_tries)
     with Folder() as folder:
         for case in cases:
             if not names or case.__name__ in names:
