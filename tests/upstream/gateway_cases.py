@@ -15,7 +15,7 @@ import threading
 
 from fleet_cases import Database
 from gateway_load import Load, wait_until_settled
-from harness import Checks, Folder, Upstream, Weir, wait_for
+from harness import FAKETIME, Checks, Folder, Upstream, Weir, wait_for
 from mcp_cases import Http
 from sessions import chat_session, play, write_policies
 
@@ -305,6 +305,36 @@ def case_budgets(folder):
     upstream.stop()
 
 
+def case_calendar(folder):
+    """A month ends for everybody at once, and does not come back when a clock is set."""
+    if not FAKETIME:
+        print('note: skipped: libfaketime is not installed')
+        return
+    upstream = Upstream(folder)
+    config = config_of(upstream, users_yaml({'anna': 'search'}, """budgets:
+  - {user: anna, per: month, requests: 2}
+  - {user: anna, per: day, requests: 3}
+"""))
+
+    def ask_at(time, times, store=None):
+        weir = Weir(folder, env={**ENV, **FAKETIME, 'FAKETIME': '@' + time, 'TZ': 'UTC'},
+                    config=config, store=store)
+        answers = [ask(weir, 'anna') for _ in range(times)]
+        weir.stop()
+        return weir.store, answers
+    store, answers = ask_at('2027-12-31 23:00:00', 3)
+    ok('two in December', [answer[0] for answer in answers], [200, 200, 429])
+    wait_s = int(answers[2][2].get('retry-after', 0))
+    ok('the rest is told when it ends', (0 < wait_s <= 3600, '2028-01-01T00:00:00Z' in
+                                         answers[2][1].decode()), (True, True))
+    answers = ask_at('2028-01-01 00:00:01', 3, store)[1]
+    ok('two more in January', [answer[0] for answer in answers], [200, 200, 429])
+    ok('whose end is another', '2028-02-01T00:00:00Z' in answers[2][1].decode())
+    answers = ask_at('2027-12-31 23:30:00', 1, store)[1]
+    ok('a clock that is set back gives nothing back', answers[0][0], 429)
+    upstream.stop()
+
+
 def case_money(folder):
     """Money is reserved at its most and settled at what it was."""
     upstream = Upstream(folder)
@@ -548,8 +578,8 @@ def case_slow_database(load, name):
 
 CASES = {name[5:]: case for name, case in list(globals().items())
          if name in ('case_token_command', 'case_users', 'case_teams', 'case_budgets',
-                     'case_money', 'case_nodes', 'case_health', 'case_check_config',
-                     'case_audit', 'case_isolation')}
+                     'case_money', 'case_calendar', 'case_nodes', 'case_health',
+                     'case_check_config', 'case_audit', 'case_isolation')}
 
 
 def main(names):
