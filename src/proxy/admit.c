@@ -37,7 +37,7 @@ void wr_admit_begin(struct wr_exchange *ex)
     int64_t limits[WR_SPEND_SCOPES_MAX][WR_SPEND_PERIODS][WR_SPEND_KINDS];
     const struct wr_user *user = ex->entry.user;
 
-    if (!user || !ex->service->gate || !ex->route.is_answer)
+    if (!user || !ex->route.is_answer)
         return;
     if (!wr_budgets_limits(&ex->config->budgets, user, false, limits) &&
         !wr_budgets_limits(&ex->config->budgets, user, true, limits))
@@ -338,6 +338,10 @@ bool wr_admit_hold(struct wr_exchange *ex)
 
     if (a->state != WR_ADMIT_DUE)
         return false;
+    if (!ex->service->gate) { /* there was no memory for it, or no thread */
+        go_uncounted(ex);
+        return true;
+    }
     a->job = (struct wr_gate_job){.done = on_verdict, .user = ex};
     a->job.request.now_ms = wr_clock_ms();
     name_scopes(ex, &a->job.request);

@@ -586,6 +586,38 @@ static void what_is_weirs_does_not_reach_the_upstream(void **state)
     test_service_free(s);
 }
 
+/* ---- budgets that nobody can count ---- */
+
+/* There was no memory for the gate: no budget may be passed without a word. */
+static void what_cannot_be_counted_is_said_or_refused(void **state)
+{
+    static const char yaml[] =
+        "users: {anna: {tokens: [{sha256: "
+        "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08}]}}\n"
+        "budgets: [{user: anna, per: day, requests: 1}]\n";
+    static const struct {
+        const char *yaml, *told;
+        int status;
+    } cases[] = {{"", "\"budget\":\"not counted: the store could not be asked\"", 200},
+                 {"budgets_without_store: refuse\n", "\"end\":\"budget\"", 503}};
+
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
+        char text[1024];
+        (void)snprintf(text, sizeof(text), "%s%s", yaml, cases[i].yaml);
+        struct test_service *s = test_service_new(text);
+        assert_null(s->service.gate);
+        test_upstream_says(s, OK);
+        struct test_client *c = test_client_post(s, CHAT, "x-weir-token: test\r\n",
+                                                 WR_LIT("{\"model\":\"gpt-5\",\"messages\":[]}"));
+        test_until(s, test_is_told(s, 1) && test_is_answered(c));
+        assert_int_equal(test_status(c), cases[i].status);
+        if (!strstr(test_log(s), cases[i].told))
+            fail_msg("%s is not in %s", cases[i].told, test_log(s));
+        test_service_free(s);
+    }
+}
+
 /* ---- what an answer is kept for ---- */
 
 #define FIRST "{\"model\":\"m\",\"store\":true,\"input\":\"Find it.\"}"
@@ -655,6 +687,7 @@ int main(void)
         cmocka_unit_test(a_refusal_that_is_too_long_to_be_held_is_shown),
         cmocka_unit_test(a_head_has_a_length_and_no_body),
         cmocka_unit_test(what_is_weirs_does_not_reach_the_upstream),
+        cmocka_unit_test(what_cannot_be_counted_is_said_or_refused),
         cmocka_unit_test(who_goes_on_from_an_answer_is_of_its_session),
         cmocka_unit_test(requests_of_a_connection_are_answered_in_turn),
     };
