@@ -351,7 +351,7 @@ static bool open_listener(struct serve *s)
     WR_ASSERT(wr_host_parse(wr_span_of(address), &host) && host.name.len < sizeof(name));
     (void)snprintf(name, sizeof(name), "%.*s", (int)host.name.len, host.name.ptr);
     (void)snprintf(port, sizeof(port), "%d", host.port);
-    if (!wr_door_is_loopback(address) && !wr_config_wants_token(s->config)) {
+    if (!wr_door_is_loopback(address) && !wr_config_has_token(s->config)) {
         wr_cli_fail("%s is not loopback: name `users` with access tokens in weir.yaml first",
                     address);
         return false;
@@ -536,11 +536,9 @@ static int check_only(struct serve *s)
 {
     const struct wr_config *c = s->config;
 
-    if (!wr_door_is_loopback(c->listen) && !wr_config_wants_token(c))
+    if (!wr_door_is_loopback(c->listen) && !wr_config_has_token(c))
         return wr_cli_fail("%s is not loopback: name `users` with access tokens in weir.yaml first",
                            c->listen);
-    if (c->budgets.count && !c->store_dir)
-        return wr_cli_fail("budgets are counted in the store, and there is none");
     printf("weir serve: %s is right: %s, mode %s, policy %s, upstreams: %zu, users: %zu, "
            "their tokens: %zu, tokens without a name: %zu, budgets: %zu\n",
            s->options->config ? s->options->config : "the command line", c->listen,

@@ -671,6 +671,8 @@ weir_status wr_config_read(struct wr_config *config, weir_span yaml, struct weir
     config->budgets = (struct wr_budgets){.items = NULL};
     config->metrics_token = NULL;
     yaml_node_t *root = wr_yaml_root(&r.yaml);
+    config->names_people =
+        root && (wr_yaml_find(&r.yaml, root, "tokens") || wr_yaml_find(&r.yaml, root, "users"));
     status = wr_references_resolve(&r.yaml);
     if (!status && root)
         status = wr_yaml_each(&r.yaml, root, KEYS_MAX, on_member, &r);

@@ -136,6 +136,7 @@ struct wr_config {
     struct wr_key_paths key_paths; /* beside those that are known */
     struct wr_budgets budgets;
     struct wr_users users; /* who have names, and tokens beside those */
+    bool names_people;     /* `tokens` or `users` stands in weir.yaml, be it that of nobody */
     const char
         *metrics_token; /* opens /metrics; NULL: if there are tokens, none of them opens it */
     const char *origins[WR_PROXY_ORIGINS_MAX]; /* pages that may ask; may end in '*' */
@@ -149,10 +150,17 @@ struct wr_config {
     const char *no_policy;              /* then NULL; what to tell a request that names another */
 };
 
-/* Whether who asks must show a token, wherever it listens. */
+/* Whether who asks must show a token, wherever it listens. Where the last one was taken out nobody
+ * comes in any more: that is no server of a single user's, and a front before it lets others in. */
 static inline bool wr_config_wants_token(const struct wr_config *config)
 {
-    return config->tokens_count || config->users.count;
+    return config->names_people;
+}
+
+/* Whether somebody has one. */
+static inline bool wr_config_has_token(const struct wr_config *config)
+{
+    return config->tokens_count || config->users.tokens_count;
 }
 
 /* The defaults: active, auto, the upstreams of the APIs, loopback. NULL: out of memory. */

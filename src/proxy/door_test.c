@@ -24,6 +24,7 @@ static struct wr_entry enter(const char *listen, size_t tokens, const char *host
     config->tokens[0] = first;
     config->tokens[1] = second;
     config->tokens_count = tokens;
+    config->names_people = tokens > 0;
     config->hosts[config->hosts_count++] = "host.docker.internal";
     config->hosts[config->hosts_count++] = "[fd00::1]";
     if (host)
@@ -193,6 +194,7 @@ static void metrics_are_the_operators(void **state)
         config->tokens[0] = first;
         config->tokens[1] = second;
         config->tokens_count = cases[i].tokens;
+        config->names_people = cases[i].tokens > 0;
         config->metrics_token = cases[i].has_own ? operators : NULL;
         head.headers[head.headers_count++] =
             (struct wr_header){WR_LIT("Host"), WR_LIT("localhost")};

@@ -198,6 +198,11 @@ def case_rotation(weir, upstream):
     ok('one that has expired is refused, and told so',
        (status_of(new)[0], b'expired' in status_of(new)[1]), (401, True))
     ok('others are refused as well', status_of(token_of('bob'))[0], 401)
+    for nobody in ('users: {}\n', 'users: {anna: {team: search}}\n', 'tokens: []\n'):
+        reload(weir, config_of(upstream, nobody))
+        ok(f'where nobody has one any more nobody comes in: {nobody}',
+           [status_of(new)[0], weir.post('/v1/chat/completions', body_of())[0],
+            weir.get('/weir/v1/traffic')[0], weir.get('/metrics')[0]], [401] * 4)
     ok('and no process was restarted', weir.worker(), worker)
 
 
