@@ -148,6 +148,11 @@ static bool read_options(struct wr_config *config, const struct serve_options *o
     return !o->store || !wr_config_set_text(config, &config->store_dir, o->store, err);
 }
 
+/* Files that weir.yaml names, and not a place unless told; NULL: it does not. */
+struct named {
+    const char *log, *audit;
+};
+
 /* Without a store there is no log unless one was named: it would be in the store's folder. */
 static bool set_places(struct wr_config *config, bool is_without_store, struct weir_err *err)
 {
@@ -182,26 +187,32 @@ static bool set_places(struct wr_config *config, bool is_without_store, struct w
     return ok;
 }
 
-/* Files that are named must be there to be used: who has named them would not look for them. */
-static bool check_named_files(const struct wr_config *config, bool has_log, struct weir_err *err)
+/* `path` NULL: none was named. */
+static bool can_be_written(const char *what, const char *path, struct weir_err *err)
 {
-    const char *path = has_log ? config->log_path : NULL;
     int fd = path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
 
-    if (path && fd < 0) {
-        (void)wr_fail(err, WEIR_IO, 0, "log %s cannot be written: %s", path, strerror(errno));
-        return false;
-    }
-    if (fd >= 0)
+    if (path && fd < 0)
+        (void)wr_fail(err, WEIR_IO, 0, "%s %s cannot be written: %s", what, path, strerror(errno));
+    else if (fd >= 0)
         (void)close(fd);
+    return !path || fd >= 0;
+}
+
+/* Files that are named must be there to be used: who has named them would not look for them. */
+static bool check_named_files(const struct wr_config *config, const struct named *named,
+                              struct weir_err *err)
+{
+    if (!can_be_written("log", named->log, err) || !can_be_written("audit", named->audit, err))
+        return false;
     struct wr_tls *tls;
     if (wr_tls_settings_load(config, &tls, err))
         return false;
     wr_tls_free(tls);
     if (!config->ca_file)
         return true;
-    path = config->ca_file;
-    fd = open(path, O_RDONLY | O_CLOEXEC);
+    const char *path = config->ca_file;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         (void)wr_fail(err, WEIR_IO, 0, "ca_file %s cannot be read: %s", path, strerror(errno));
     else
@@ -246,12 +257,18 @@ static bool fill_config(struct serve *s, struct wr_config *config, struct weir_e
     struct wr_buf yaml = {0};
     bool ok = !o->config ||
               (wr_cli_read(o->config, &yaml) && !wr_config_read(config, wr_buf_view(&yaml), err));
-    bool has_log = config->log_path;
+    struct named named = {config->log_path, config->audit_path};
 
     wr_buf_release(&yaml);
     if (!ok || !read_environment(config, err) || !read_options(config, o, err) ||
-        !set_places(config, o->is_without_store, err) || !check_named_files(config, has_log, err))
+        !set_places(config, o->is_without_store, err) || !check_named_files(config, &named, err))
         return false;
+    if (config->budgets.count && !config->store_dir) {
+        (void)wr_fail(err, WEIR_INVALID, 0,
+                      "budgets are counted in the store, and there is none: leave out "
+                      "--without-store, or `budgets`");
+        return false;
+    }
     return read_policies(s, config) && !set_policies(s, config, err);
 }
 

@@ -496,8 +496,16 @@ def case_check_config(folder):
     code, out = check(text + 'log: ${NOT_SET}\n')
     ok('one that is not set is told with its place',
        (code, out.count('\n'), 'line 6, column 6' in out), (2, 1, True))
+    code, out = check(text + f'audit: {folder}/no/such/file\n')
+    ok('an audit that is named can be written', (code, f'audit {folder}/no/such/file cannot be '
+                                                 'written: No such file' in out), (2, True))
+    check(text)
+    for words in (['--check-config'], []):
+        code, _, err = run_weir('serve', '--without-store', '--config', path, *words)
+        ok(f'budgets need a store {words}', (code, 'counted in the store' in err), (2, True))
     ok('a budget of nobody', check(text.replace('user: anna', 'user: dora'))[0], 2)
-    ok('no token on a shared address', check('listen: 0.0.0.0:0\n')[0], 2)
+    for more in ('', 'users: {}\n', 'tokens: []\n', 'users: {anna: {team: search}}\n'):
+        ok(f'no token on a shared address {more}', check('listen: 0.0.0.0:0\n' + more)[0], 2)
 
 
 def case_audit(folder):
@@ -546,10 +554,12 @@ def case_audit(folder):
     ok('one line stands for many refusals', acts[-1].get('times'), 19)
     ok('and nothing of what was said, no token either',
        any(word in text for word in ('secret', 'weir-token', 'token-of')), False)
-    nowhere = Weir(folder, config=config + f'audit: {folder}/no/such/place\n', env=ENV)
-    ok('an audit that cannot be written is said, with its place and why', bool(wait_for(
-        lambda: f'{folder}/no/such/place cannot be written: No such file' in nowhere.stderr())))
-    nowhere.stop()
+    store = os.path.join(folder, 'no-audit')
+    os.makedirs(os.path.join(store, 'audit.jsonl'))
+    mute = Weir(folder, config=config, env=ENV, store=store)
+    ok('where it cannot be written unasked, the server serves, and says so', bool(wait_for(
+        lambda: 'audit.jsonl cannot be written: Is a directory' in mute.stderr())))
+    mute.stop()
     upstream.stop()
 
 
