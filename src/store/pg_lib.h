@@ -16,6 +16,9 @@
 #include "weir/status.h"
 
 #define WR_PQ_MAP(X)     \
+    X(conninfoParse)     \
+    X(conninfoFree)      \
+    X(freemem)           \
     X(connectStart)      \
     X(connectPoll)       \
     X(status)            \

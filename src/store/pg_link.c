@@ -267,6 +267,29 @@ static bool is_away(const struct wr_pg_link *link)
     return link->away_us && atomic_load(&link->database->wrote_us) <= link->away_us;
 }
 
+/* Whether libpq reads the address as it was meant. What it says of one that it cannot read is a
+ * part of it, and so may be what it says of a host that is the end of a password. */
+static bool is_address(const struct wr_pq *pq, const char *url)
+{
+    char *message = NULL;
+    PQconninfoOption *options = pq->conninfoParse(url, &message);
+    bool is_fine = options != NULL, has_user = false, has_sign = false;
+
+    pq->freemem(message);
+    for (PQconninfoOption *o = options; o && o->keyword; o++) {
+        if (!o->val)
+            continue;
+        if (!strcmp(o->keyword, "host"))
+            is_fine = is_fine && !strchr(o->val, '@');
+        if (!strcmp(o->keyword, "port"))
+            is_fine = is_fine && !o->val[strspn(o->val, "0123456789,")];
+        has_user = has_user || !strcmp(o->keyword, "user");
+        has_sign = has_sign || (!strcmp(o->keyword, "dbname") && strchr(o->val, '@'));
+    }
+    pq->conninfoFree(options);
+    return is_fine && (has_user || !has_sign);
+}
+
 weir_status wr_pg_link_open(struct wr_pg_link *link, const char *url, uint32_t wait_ms_max,
                             struct weir_err *err)
 {
@@ -274,6 +297,10 @@ weir_status wr_pg_link_open(struct wr_pg_link *link, const char *url, uint32_t w
     link->pq = wr_pq_load(err);
     if (!link->pq)
         return WEIR_IO;
+    if (!is_address(link->pq, url))
+        return wr_fail(err, WEIR_INVALID, 0,
+                       "the address cannot be read: in names and passwords @ is written as %%40,"
+                       " / as %%2F, %% as %%25");
     link->url = strdup(url);
     if (!link->url)
         return wr_fail(err, WEIR_NOMEM, 0, "no memory for the store");

@@ -27,6 +27,15 @@ enum wr_where wr_where(const char *store)
     return WR_WHERE_UNKNOWN;
 }
 
+/* Where the '@' is that ends a name and password; NULL: there is none. libpq takes all before the
+ * first '/' for them, a '?' too; whoever wrote a '/' or a second '@' in a password meant one behind
+ * that, and is not shown it either. */
+static const char *find_sign(const char *at)
+{
+    const char *sign = wr_os_last_byte(at, '@', strcspn(at, "/"));
+    return sign ? sign : wr_os_last_byte(at, '@', strcspn(at, "?"));
+}
+
 /* postgresql://user:password@host/..., and password=... among what follows the question mark. */
 const char *wr_where_shown(const char *store, char shown[WR_WHERE_SHOWN_BYTES])
 {
@@ -36,8 +45,7 @@ const char *wr_where_shown(const char *store, char shown[WR_WHERE_SHOWN_BYTES])
     int before = 0, len = 0;
 
     if (scheme) {
-        size_t host_bytes = strcspn(at, "/?");
-        sign = wr_os_last_byte(at, '@', host_bytes);
+        sign = find_sign(at);
         colon = sign ? memchr(at, ':', (size_t)(sign - at)) : NULL;
     }
     before = colon ? (int)(colon - store) : 0;

@@ -29,6 +29,10 @@ static void a_password_is_not_shown(void **state)
         {"postgresql://h/d", "postgresql://h/d"},
         {"postgresql://u@h/d", "postgresql://u@h/d"},
         {"postgresql://u:secret@h/d?sslmode=require", "postgresql://u@h/d?sslmode=require"},
+        {"postgresql://u:sec?ret@h/d", "postgresql://u@h/d"},
+        {"postgresql://u:sec/ret@h/d", "postgresql://u@h/d"},
+        {"postgresql://u:sec@ret@h/d", "postgresql://u@h/d"},
+        {"postgresql://h:5432/d?user=a@b", "postgresql://h:5432/d?user=a@b"},
         {"postgres://h/d?password=secret&user=u", "postgres://h/d?&user=u"},
     };
     char shown[WR_WHERE_SHOWN_BYTES];
