@@ -23,9 +23,10 @@ WR_EMBED(wr_pg_schema_1, "data/postgres/1.sql");
 WR_EMBED(wr_pg_schema_2, "data/postgres/2.sql");
 WR_EMBED(wr_pg_schema_3, "data/postgres/3.sql");
 WR_EMBED(wr_pg_schema_4, "data/postgres/4.sql");
+WR_EMBED(wr_pg_schema_5, "data/postgres/5.sql");
 
 /* SERVED_VERSION: nodes that know this version of the schema, and none older, may use it still. */
-enum { SCHEMA_VERSION = 4, SERVED_VERSION = 1, ARRAY_BYTES_MAX = 1024 * 1024 * 1024 - 1 };
+enum { SCHEMA_VERSION = 5, SERVED_VERSION = 1, ARRAY_BYTES_MAX = 1024 * 1024 * 1024 - 1 };
 
 /* ---- what the parts share ---- */
 
@@ -83,7 +84,7 @@ static void upgrade(struct wr_pg_link *link)
 {
     const weir_span steps[SCHEMA_VERSION] = {
         WR_EMBEDDED(wr_pg_schema_1), WR_EMBEDDED(wr_pg_schema_2), WR_EMBEDDED(wr_pg_schema_3),
-        WR_EMBEDDED(wr_pg_schema_4)};
+        WR_EMBEDDED(wr_pg_schema_4), WR_EMBEDDED(wr_pg_schema_5)};
     struct wr_buf sql;
 
     wr_buf_init(&sql, 1024 * 1024);

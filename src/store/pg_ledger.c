@@ -140,13 +140,13 @@ static weir_status keep(struct wr_ledger *ledger, const struct wr_ledger_row *ro
     return status ? status : keep_said(ledger, rows, rows_count);
 }
 
-/* Runs a statement that gives one row at most. */
+/* Runs a statement that gives one row at most; one that is run often is a function's. */
 static weir_status ask(struct wr_pg *pg, const char *sql, const struct wr_pg_args *args,
-                       const char *missing, struct weir_err *err)
+                       bool is_often, const char *missing, struct weir_err *err)
 {
     wr_pg_start(&pg->link);
     do
-        (void)wr_pg_run(&pg->link, sql, args);
+        (void)(is_often ? wr_pg_run_often(&pg->link, sql, args) : wr_pg_run(&pg->link, sql, args));
     while (wr_pg_again(&pg->link));
     weir_status status = wr_pg_end(pg, err);
     return status || wr_pg_rows(&pg->link) ? status : wr_fail(err, WEIR_NOTFOUND, 0, "%s", missing);
@@ -169,10 +169,8 @@ static weir_status read_note(struct wr_ledger *ledger, weir_span tenant,
 
     wr_pg_bytes(&args, tenant);
     wr_pg_bytes(&args, (weir_span){(const char *)key, WR_LEDGER_KEY_BYTES});
-    weir_status status = ask(pg,
-                             "SELECT n.data FROM weir.note n JOIN weir.tenant t"
-                             " ON t.id = n.tenant_id WHERE t.name = $1 AND n.key = $2",
-                             &args, "there is no such note", err);
+    weir_status status =
+        ask(pg, "SELECT * FROM weir.note_1($1, $2)", &args, true, "there is no such note", err);
     if (status)
         return status;
     *data = keep_text(pg, wr_pg_get(&pg->link, 0, 0));
@@ -290,7 +288,7 @@ static weir_status read_report(struct wr_ledger *ledger, weir_span tenant, weir_
                              " FROM weir.report r JOIN weir.session s ON s.id = r.session_id"
                              " JOIN weir.tenant t ON t.id = s.tenant_id"
                              " WHERE t.name = $1 AND s.name = $2",
-                             &args, "no request of this session was changed", err);
+                             &args, false, "no request of this session was changed", err);
     if (status)
         return status;
     wr_arena_reset(&pg->arena);
@@ -317,7 +315,7 @@ static weir_status read_extent(struct wr_ledger *ledger, uint64_t *rows_count, i
 {
     struct wr_pg *pg = pg_of(ledger);
     weir_status status =
-        ask(pg, "SELECT count(*), coalesce(min(id), 0) FROM weir.request", NULL, "", err);
+        ask(pg, "SELECT count(*), coalesce(min(id), 0) FROM weir.request", NULL, false, "", err);
 
     if (status)
         return status;
@@ -486,7 +484,7 @@ static weir_status find_calibration(struct wr_ledger *ledger, weir_span model,
     struct wr_pg_args args = {.count = 0};
 
     wr_pg_bytes(&args, model);
-    weir_status status = ask(pg, READ_CALIBRATION, &args, "no calibration", err);
+    weir_status status = ask(pg, READ_CALIBRATION, &args, false, "no calibration", err);
     if (status)
         return status;
     *calibration = take_calibration(pg, model);

@@ -85,7 +85,7 @@ weir_status wr_pg_get_artifact(struct weir_store *store, const struct weir_looku
     wr_pg_number(&args, lookup->is_operator);
     wr_pg_start(&pg->link);
     do
-        (void)wr_pg_run(&pg->link, "SELECT * FROM weir.get_1($1, $2, $3)", &args);
+        (void)wr_pg_run_often(&pg->link, "SELECT * FROM weir.get_1($1, $2, $3)", &args);
     while (wr_pg_again(&pg->link));
     weir_status status = wr_pg_end(pg, err);
     if (status)
@@ -193,11 +193,7 @@ weir_status wr_pg_marks(struct weir_store *store, weir_span tenant, const weir_h
     wr_pg_bytes(&args, tenant);
     wr_pg_give_array(pg, &args, 0);
     do
-        (void)wr_pg_run(&pg->link,
-                        "SELECT x.at, k.kind, k.value FROM unnest($2::bytea[]) WITH ORDINALITY"
-                        " AS x(key, at) JOIN weir.mark k ON k.key = x.key AND k.tenant_id ="
-                        " (SELECT id FROM weir.tenant WHERE name = $1) ORDER BY x.at, k.kind",
-                        &args);
+        (void)wr_pg_run_often(&pg->link, "SELECT * FROM weir.marks_1($1, $2)", &args);
     while (wr_pg_again(&pg->link));
     for (int i = 0; i < wr_pg_rows(&pg->link) && !status; i++) {
         size_t at = (size_t)wr_pg_get_number(&pg->link, i, 0) - 1;
@@ -240,11 +236,7 @@ weir_status wr_pg_pin(struct weir_store *store, weir_span tenant, weir_span sess
     wr_pg_bytes(&args, wr_pg_hash(&pin->first_turn));
     wr_pg_start(&pg->link);
     do
-        (void)wr_pg_run(&pg->link,
-                        "SELECT p.value FROM weir.pin p JOIN weir.session s ON s.id = p.session_id"
-                        " JOIN weir.tenant t ON t.id = s.tenant_id WHERE t.name = $1"
-                        " AND s.name = $2 AND p.model = $3 AND p.first_turn = $4",
-                        &args);
+        (void)wr_pg_run_often(&pg->link, "SELECT * FROM weir.pin_1($1, $2, $3, $4)", &args);
     while (wr_pg_again(&pg->link));
     weir_status status = wr_pg_end(pg, err);
     if (status)

@@ -531,7 +531,7 @@ static void nodes_of_two_releases_share_a_database(void **state)
         (void)pthread_join(threads[i], &failed);
         assert_null(failed);
     }
-    assert_int_equal(number(f, "SELECT 10 * version + serves FROM weir.schema_version"), 41);
+    assert_int_equal(number(f, "SELECT 10 * version + serves FROM weir.schema_version"), 51);
     (void)trips_of(&nodes[0]);
     assert_int_equal(request(&nodes[0], "s", 1, "new"), 1); /* the old one's mark is found */
     (void)number(f, "SELECT n FROM weir.commit_1('local', 's', 1, 100, 0, -1, '{}', '{}', '{}',"
