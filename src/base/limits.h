@@ -300,7 +300,7 @@ enum {
     WR_PROXY_ANSWERS_MAX = 1024,         /* answers whose calls are kept */
     WR_PROXY_ANSWERS_BYTES_MAX = 16 * 1024 * 1024, /* and all of them together */
     WR_PROXY_THREADS = 2,                          /* that project, where the store is a file */
-    WR_PROXY_DATABASE_THREADS = 16,                /* and where it is a database */
+    WR_PROXY_DATABASE_THREADS = 24,                /* and where it is a database */
     WR_PROXY_JOBS_MAX = 256,   /* requests waiting for a projection; one more is exact */
     WR_PROXY_DEADLINE_MS = 25, /* for what is new in a request; past it that stays whole */
     WR_PROXY_DEPARTURES_MAX =

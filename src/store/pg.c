@@ -176,6 +176,7 @@ static void close_store(struct weir_store *store)
 {
     struct wr_pg *pg = wr_pg_of(store);
 
+    wr_pg_group_leave(pg->group);
     wr_pg_link_close(&pg->link);
     wr_pg_known_release(&pg->known);
     free(pg->asked);
@@ -245,6 +246,7 @@ weir_status wr_pg_open(const char *url, const struct weir_store_options *options
     if (status)
         *trouble = WEIR_TROUBLE_DENIED;
     if (!status) {
+        pg->group = wr_pg_group_join(url); /* without one commits go alone */
         wr_pg_start(&pg->link);
         do
             prepare(pg);

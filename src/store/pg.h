@@ -6,6 +6,7 @@
  *   pg_known.c    what is known of sessions without asking
  *   pg_begin.c    reading from that, until a commit says whether it still held
  *   pg_commit.c   one request's batch, in one statement and one trip
+ *   pg_group.c    small ones of several threads, in one transaction
  *   pg_read.c     artifacts, marks, pins; statistics; verification
  *   pg_gc.c       what leaves: by age, by the cap, by order
  *   pg_ledger.c   the rows of requests (ledger.h), through a connection of their own
@@ -17,6 +18,7 @@
 
 #include "store/ledger.h"
 #include "store/pack.h"
+#include "store/pg_group.h"
 #include "store/pg_known.h"
 #include "store/pg_link.h"
 #include "weir/store_host.h"
@@ -26,6 +28,7 @@ enum { WR_PG_ARRAYS = 18 };
 struct wr_pg {
     struct weir_store store; /* first: a weir_store of ours is one of these */
     struct wr_pg_link link;
+    struct wr_pg_group *group; /* with the other stores of this process at that address */
     struct wr_packer packer;
     struct wr_buf text;                 /* what the last call gave */
     struct wr_buf arrays[WR_PG_ARRAYS]; /* of the statement at hand */

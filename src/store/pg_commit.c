@@ -346,10 +346,8 @@ static void find_collision(struct work *work)
 }
 
 /* What the session has from now on. */
-static void learn(struct work *work)
+static void learn(struct work *work, int64_t id, int64_t version)
 {
-    struct wr_pg_link *link = &work->pg->link;
-    int64_t id = wr_pg_get_number(link, 0, 1), version = wr_pg_get_number(link, 0, 2);
     struct wr_pg_session *known = work->known;
 
     if (!known)
@@ -400,12 +398,48 @@ static void run_commit(struct work *work)
         else
             repeats = wr_pg_rows(link) && is_to_repeat(work);
     }
-    if (link->status || !wr_pg_rows(link))
+    if (!link->status && wr_pg_rows(link))
+        learn(work, wr_pg_get_number(link, 0, 1), wr_pg_get_number(link, 0, 2));
+}
+
+/* Most commits of a session that goes on: new marks of what was sent, and no more. */
+static bool is_for_group(const struct work *work)
+{
+    for (size_t i = 0; i < work->marks_count; i++)
+        if (!work->marks[i].replaces)
+            return false;
+    return work->is_conditional && work->known->version > 0 && !work->artifacts_count &&
+           !work->pins_count;
+}
+
+static void commit_work(struct work *work)
+{
+    struct wr_pg *pg = work->pg;
+    struct wr_pg_member member = {.known = work->known,
+                                  .other = pg->other,
+                                  .other_name = wr_buf_view(&pg->other_name),
+                                  .used_ms = work->batch->used_ms,
+                                  .is_full = work->batch->durability == WEIR_DURABLE_FULL,
+                                  .absent = pg->asked,
+                                  .absent_count = pg->absent_count,
+                                  .marks = work->marks,
+                                  .marks_count = work->marks_count,
+                                  .turn = WR_PG_NOT_MADE};
+
+    if (is_for_group(work) && wr_pg_group_commit(pg, &member)) {
+        learn(work, work->known->id, work->known->version + 1);
+    } else if (!pg->link.status) {
+        list_chunks(work);
+        if (!pg->link.status)
+            list_commit(work);
+        run_commit(work);
+    }
+    wr_pg_group_end(pg, &member);
+    if (pg->link.status)
         return;
-    wr_pg_wrote(link);
-    learn(work);
+    wr_pg_wrote(&pg->link);
     if (work->is_conditional)
-        work->pg->begun = NULL;
+        pg->begun = NULL;
 }
 
 /* Only what a begin was for is conditional; what else is committed changes what is known all the
@@ -432,10 +466,7 @@ weir_status wr_pg_commit(struct weir_store *store, struct weir_batch *batch, str
     list_pins(&work);
     pack_all(&work);
     if (!pg->link.status)
-        list_chunks(&work);
-    if (!pg->link.status)
-        list_commit(&work);
-    run_commit(&work);
+        commit_work(&work);
     if (pg->link.trouble == WEIR_TROUBLE_COLLISION)
         find_collision(&work);
     if (!pg->link.status && work.names_damaged) {

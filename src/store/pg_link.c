@@ -358,6 +358,13 @@ static bool is_of_pooler(struct wr_pg_link *link)
     return is_gone;
 }
 
+static void forget_failure(struct wr_pg_link *link)
+{
+    link->status = WEIR_OK;
+    link->trouble = WEIR_TROUBLE_NONE;
+    link->state[0] = link->detail[0] = '\0';
+}
+
 bool wr_pg_again(struct wr_pg_link *link)
 {
     bool is_worth = is_lost(link) || !strncmp(link->state, "40", 2) ||
@@ -370,10 +377,14 @@ bool wr_pg_again(struct wr_pg_link *link)
     }
     if (is_lost(link))
         drop_connection(link);
-    link->status = WEIR_OK;
-    link->trouble = WEIR_TROUBLE_NONE;
-    link->state[0] = '\0';
+    forget_failure(link);
     return true;
+}
+
+void wr_pg_forgive(struct wr_pg_link *link)
+{
+    if (!is_lost(link))
+        forget_failure(link);
 }
 
 /* The highest byte first, as the protocol wants numbers. */

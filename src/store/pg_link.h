@@ -75,6 +75,10 @@ WEIR_MUST_USE weir_status wr_pg_status(const struct wr_pg_link *link, weir_troub
  * ready for it. */
 bool wr_pg_again(struct wr_pg_link *link);
 
+/* Forgives a failure of a database that is there: the work goes on in another way, with the time
+ * that is left. */
+void wr_pg_forgive(struct wr_pg_link *link);
+
 /* Ends the work with a failure of our own. */
 void wr_pg_fail(struct wr_pg_link *link, weir_status status, weir_trouble trouble);
 

@@ -253,7 +253,11 @@ static void *write_much(void *user)
                                    .artifacts_count = 2,
                                    .marks = marks,
                                    .marks_count = 2};
-        w->failures += weir_store_commit(store, &batch, NULL) != WEIR_OK;
+        /* A lock is waited for 1.5 s, which on a busy machine may be a turn of its processor. */
+        weir_status status = weir_store_commit(store, &batch, NULL);
+        for (int tries = 0; tries < 20 && weir_store_trouble(store) == WEIR_TROUBLE_LOCKED; tries++)
+            status = weir_store_commit(store, &batch, NULL);
+        w->failures += status != WEIR_OK;
     }
     weir_store_close(store);
     return NULL;
