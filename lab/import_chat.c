@@ -34,7 +34,8 @@ static int64_t time_of(wr_node message)
     return time_ms;
 }
 
-static void read_call(struct wr_importer *in, struct wr_draft *d, uint32_t output, wr_node call)
+static void read_chat_call(struct wr_importer *in, struct wr_draft *d, uint32_t output,
+                           wr_node call)
 {
     wr_node function = wr_node_get(call, "function");
     wr_node arguments;
@@ -50,7 +51,8 @@ static void read_call(struct wr_importer *in, struct wr_draft *d, uint32_t outpu
                   wr_import_arguments(d, arguments));
 }
 
-static void read_block(struct wr_importer *in, struct wr_draft *d, uint32_t output, wr_node block)
+static void read_chat_block(struct wr_importer *in, struct wr_draft *d, uint32_t output,
+                            wr_node block)
 {
     wr_node type = wr_node_get(block, "type"), text = wr_node_get(block, "text");
     if (wr_node_is(text, WR_JSON_STRING))
@@ -58,7 +60,7 @@ static void read_block(struct wr_importer *in, struct wr_draft *d, uint32_t outp
     else if (wr_node_is(block, WR_JSON_STRING))
         wr_draft_append(d, output, wr_node_inner(block));
     else if (wr_node_text_is(type, "tool_use"))
-        read_call(in, d, output, block);
+        read_chat_call(in, d, output, block);
     else if (wr_node_text_is(type, "refusal"))
         wr_draft_append(d, output, wr_node_inner(wr_node_get(block, "refusal")));
     else if (wr_import_is_thinking(block))
@@ -78,8 +80,8 @@ static uint32_t output_message(struct wr_importer *in, struct wr_draft *d, wr_no
     return goes_on ? last : wr_draft_answer(d, WR_LIT(""), time_ms);
 }
 
-static void read_output(struct wr_importer *in, struct wr_draft *d, wr_node message,
-                        int64_t time_ms)
+static void read_chat_output(struct wr_importer *in, struct wr_draft *d, wr_node message,
+                             int64_t time_ms)
 {
     wr_node content = wr_node_get(message, "content");
     wr_node legacy = wr_node_get(message, "function_call");
@@ -87,15 +89,16 @@ static void read_output(struct wr_importer *in, struct wr_draft *d, wr_node mess
     wr_draft_append(d, output, wr_node_inner(content));
     wr_draft_model(d, wr_node_text(in, wr_node_get(message, "model")));
     WR_NODE_EACH(block, content)
-    read_block(in, d, output, block);
+    read_chat_block(in, d, output, block);
     WR_NODE_EACH(call, wr_node_get(message, "tool_calls"))
-    read_call(in, d, output, call);
+    read_chat_call(in, d, output, call);
     if (wr_node_is(legacy, WR_JSON_OBJECT))
         wr_draft_call(d, output, WR_LIT(""), wr_node_text(in, wr_node_get(legacy, "name")),
                       wr_import_arguments(d, wr_node_get(legacy, "arguments")));
 }
 
-static void read_user(struct wr_importer *in, struct wr_draft *d, wr_node message, int64_t time_ms)
+static void read_chat_user(struct wr_importer *in, struct wr_draft *d, wr_node message,
+                           int64_t time_ms)
 {
     wr_node content = wr_node_get(message, "content");
     WR_NODE_EACH(block, content)
@@ -110,12 +113,12 @@ void wr_import_chat_message(struct wr_importer *in, struct wr_draft *d, wr_node 
     wr_node role = wr_node_get(message, "role"), content = wr_node_get(message, "content");
     int64_t time_ms = time_of(message);
     if (wr_node_text_is(role, "assistant"))
-        read_output(in, d, message, time_ms);
+        read_chat_output(in, d, message, time_ms);
     else if (wr_node_text_is(role, "tool") || wr_node_text_is(role, "function"))
         wr_draft_result(d, wr_node_text(in, wr_node_get(message, "tool_call_id")),
                         wr_import_content(in, d, content, NULL), time_ms);
     else if (wr_node_text_is(role, "user"))
-        read_user(in, d, message, time_ms);
+        read_chat_user(in, d, message, time_ms);
     else if (wr_node_text_is(role, "system") || wr_node_text_is(role, "developer"))
         wr_draft_say(d, WEIR_ROLE_SYSTEM, wr_import_content(in, d, content, NULL), time_ms);
     else
@@ -127,12 +130,12 @@ static wr_node list_of(wr_node document)
     return wr_node_is(document, WR_JSON_ARRAY) ? document : wr_node_get(document, "messages");
 }
 
-static bool claims(wr_node document)
+static bool claims_chat(wr_node document)
 {
     return wr_import_is_chat(wr_node_first(list_of(document)));
 }
 
-static weir_status read_log(struct wr_importer *in)
+static weir_status read_chat_log(struct wr_importer *in)
 {
     struct wr_draft draft;
     wr_node root = wr_import_root(in), message;
@@ -150,5 +153,5 @@ static weir_status read_log(struct wr_importer *in)
     return in->status;
 }
 
-const struct wr_import_format wr_import_chat = {"chat", wr_import_is_chat, claims, read_log,
-                                                WEIR_DIALECT_CHAT};
+const struct wr_import_format wr_import_chat = {"chat", wr_import_is_chat, claims_chat,
+                                                read_chat_log, WEIR_DIALECT_CHAT};

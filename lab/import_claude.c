@@ -28,7 +28,7 @@ struct claude {
     bool is_side, is_side_known; /* a file of its own holds a side chain alone */
 };
 
-static bool claims_line(wr_node line)
+static bool claims_claude_line(wr_node line)
 {
     wr_node type = wr_node_get(line, "type");
     bool is_message = wr_node_text_is(type, "user") || wr_node_text_is(type, "assistant");
@@ -83,7 +83,7 @@ static uint32_t output_message(struct claude *c, weir_span id, int64_t time_ms)
     return c->outputs.values[item];
 }
 
-static void read_block(struct claude *c, uint32_t message, wr_node block)
+static void read_claude_block(struct claude *c, uint32_t message, wr_node block)
 {
     wr_node type = wr_node_get(block, "type");
     if (wr_node_text_is(type, "text"))
@@ -98,7 +98,7 @@ static void read_block(struct claude *c, uint32_t message, wr_node block)
         wr_import_note(c->in, WR_IMPORT_BLOCK_UNKNOWN);
 }
 
-static void read_output(struct claude *c, wr_node entry, int64_t time_ms)
+static void read_claude_output(struct claude *c, wr_node entry, int64_t time_ms)
 {
     wr_node message = wr_node_get(entry, "message"), content = wr_node_get(message, "content");
     /* What Claude Code itself says in the model's place; it is not sent. */
@@ -111,10 +111,10 @@ static void read_output(struct claude *c, wr_node entry, int64_t time_ms)
     c->newest_output = output;
     wr_draft_append(&c->draft, output, wr_node_inner(content));
     WR_NODE_EACH(block, content)
-    read_block(c, output, block);
+    read_claude_block(c, output, block);
 }
 
-static void read_user(struct claude *c, wr_node entry, int64_t time_ms)
+static void read_claude_user(struct claude *c, wr_node entry, int64_t time_ms)
 {
     wr_node content = wr_node_get(wr_node_get(entry, "message"), "content");
     c->newest_output = WR_DRAFT_NONE;
@@ -190,9 +190,9 @@ static void read_new_entry(struct claude *c, wr_node entry, weir_span uuid, uint
     if (is_output && c->segment.is_awaited)
         place_segment(c);
     if (is_output)
-        read_output(c, entry, time_ms);
+        read_claude_output(c, entry, time_ms);
     else if (wr_node_text_is(type, "user"))
-        read_user(c, entry, time_ms);
+        read_claude_user(c, entry, time_ms);
     else
         read_system(c, entry);
     if (number != WR_NAMES_NONE && c->draft.messages_count)
@@ -201,7 +201,7 @@ static void read_new_entry(struct claude *c, wr_node entry, weir_span uuid, uint
         place_segment(c);
 }
 
-static void read_entry(struct claude *c, wr_node entry)
+static void read_claude_entry(struct claude *c, wr_node entry)
 {
     wr_node type = wr_node_get(entry, "type");
     weir_span uuid = wr_node_text(c->in, wr_node_get(entry, "uuid"));
@@ -217,17 +217,17 @@ static void read_entry(struct claude *c, wr_node entry)
         read_new_entry(c, entry, uuid, number);
 }
 
-static weir_status read_log(struct wr_importer *in)
+static weir_status read_claude_log(struct wr_importer *in)
 {
     struct claude c = {.in = in, .newest_output = WR_DRAFT_NONE};
     wr_node entry;
     wr_import_begin_draft(in, &c.draft);
     c.draft.missing = "[Tool result missing due to internal error]";
     while (wr_import_next(in, &entry))
-        read_entry(&c, entry);
+        read_claude_entry(&c, entry);
     wr_import_end_draft(in, &c.draft);
     return in->status;
 }
 
-const struct wr_import_format wr_import_claude = {"claude-code", claims_line, NULL, read_log,
-                                                  WEIR_DIALECT_MESSAGES};
+const struct wr_import_format wr_import_claude = {"claude-code", claims_claude_line, NULL,
+                                                  read_claude_log, WEIR_DIALECT_MESSAGES};

@@ -39,7 +39,7 @@ static bool is_bare_item(wr_node line)
            wr_node_has(line, "content", WR_JSON_ARRAY) && !wr_node_has(line, "id", WR_JSON_STRING);
 }
 
-static bool claims_line(wr_node line)
+static bool claims_codex_line(wr_node line)
 {
     static const char *const types[] = {"session_meta", "response_item", "turn_context",
                                         "event_msg", "compacted"};
@@ -60,7 +60,7 @@ static uint32_t output_message(struct codex *c, int64_t time_ms)
     return last != WR_DRAFT_NONE ? last : wr_draft_answer(&c->draft, WR_LIT(""), time_ms);
 }
 
-static void read_message(struct codex *c, wr_node item, int64_t time_ms)
+static void read_codex_message(struct codex *c, wr_node item, int64_t time_ms)
 {
     wr_node role = wr_node_get(item, "role");
     weir_span text = wr_import_content(c->in, &c->draft, wr_node_get(item, "content"), NULL);
@@ -75,7 +75,7 @@ static void read_message(struct codex *c, wr_node item, int64_t time_ms)
     c->is_output_open = false;
 }
 
-static void read_call(struct codex *c, wr_node item, wr_node type, int64_t time_ms)
+static void read_codex_call(struct codex *c, wr_node item, wr_node type, int64_t time_ms)
 {
     static const char *const keys[] = {"arguments", "input", "action"};
     wr_node arguments = {item.doc, WR_JSON_NONE}, name = wr_node_get(item, "name");
@@ -87,13 +87,13 @@ static void read_call(struct codex *c, wr_node item, wr_node type, int64_t time_
                   wr_import_arguments(&c->draft, arguments));
 }
 
-static void read_item(struct codex *c, wr_node item, int64_t time_ms)
+static void read_codex_item(struct codex *c, wr_node item, int64_t time_ms)
 {
     wr_node type = wr_node_get(item, "type"), output = wr_node_get(item, "output");
     if (wr_node_text_is(type, "message")) {
-        read_message(c, item, time_ms);
+        read_codex_message(c, item, time_ms);
     } else if (is_one_of(type, call_types)) {
-        read_call(c, item, type, time_ms);
+        read_codex_call(c, item, type, time_ms);
     } else if (is_one_of(type, output_types)) {
         if (output.id == WR_JSON_NONE)
             output = wr_node_get(item, "tools");
@@ -133,7 +133,7 @@ static void read_compaction(struct codex *c, wr_node payload, int64_t time_ms)
     if (wr_node_is(history, WR_JSON_ARRAY)) {
         uint32_t first = c->draft.messages_count;
         WR_NODE_EACH(item, history)
-        read_item(c, item, time_ms);
+        read_codex_item(c, item, time_ms);
         wr_draft_keep(&c->draft, c->instructions);
         for (uint32_t i = first; i < c->draft.messages_count; i++)
             wr_draft_keep(&c->draft, i);
@@ -156,14 +156,14 @@ static void read_meta(struct codex *c, wr_node payload)
             wr_draft_say(&c->draft, WEIR_ROLE_SYSTEM, wr_node_inner(text), WR_SESSION_NO_TIME);
 }
 
-static void read_entry(struct codex *c, wr_node entry)
+static void read_codex_entry(struct codex *c, wr_node entry)
 {
     wr_node type = wr_node_get(entry, "type"), payload = wr_node_get(entry, "payload");
     int64_t time_ms = wr_node_time(wr_node_get(entry, "timestamp"));
     if (!wr_node_is(payload, WR_JSON_OBJECT) && is_bare_item(entry))
-        read_item(c, entry, time_ms);
+        read_codex_item(c, entry, time_ms);
     else if (wr_node_text_is(type, "response_item"))
-        read_item(c, payload, time_ms);
+        read_codex_item(c, payload, time_ms);
     else if (wr_node_text_is(type, "session_meta"))
         read_meta(c, payload);
     else if (wr_node_text_is(type, "turn_context"))
@@ -176,17 +176,17 @@ static void read_entry(struct codex *c, wr_node entry)
         wr_import_note(c->in, WR_IMPORT_ENTRY_OTHER);
 }
 
-static weir_status read_log(struct wr_importer *in)
+static weir_status read_codex_log(struct wr_importer *in)
 {
     struct codex c = {.in = in, .instructions = WR_DRAFT_NONE};
     wr_node entry;
     wr_import_begin_draft(in, &c.draft);
     c.draft.missing = "aborted";
     while (wr_import_next(in, &entry))
-        read_entry(&c, entry);
+        read_codex_entry(&c, entry);
     wr_import_end_draft(in, &c.draft);
     return in->status;
 }
 
-const struct wr_import_format wr_import_codex = {"codex", claims_line, NULL, read_log,
+const struct wr_import_format wr_import_codex = {"codex", claims_codex_line, NULL, read_codex_log,
                                                  WEIR_DIALECT_RESPONSES};

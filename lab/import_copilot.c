@@ -13,7 +13,7 @@ struct copilot {
     uint32_t instructions; /* the system message, or NONE */
 };
 
-static bool claims_line(wr_node line)
+static bool claims_copilot_line(wr_node line)
 {
     static const char *const prefixes[] = {"session.", "user.",   "assistant.",
                                            "tool.",    "system.", "hook."};
@@ -26,7 +26,7 @@ static bool claims_line(wr_node line)
     return false;
 }
 
-static void read_user(struct copilot *c, wr_node data, int64_t time_ms)
+static void read_copilot_user(struct copilot *c, wr_node data, int64_t time_ms)
 {
     wr_node text = wr_node_get(data, "transformedContent");
     if (!wr_node_inner(text).len)
@@ -35,7 +35,7 @@ static void read_user(struct copilot *c, wr_node data, int64_t time_ms)
                  time_ms);
 }
 
-static void read_output(struct copilot *c, wr_node data, int64_t time_ms)
+static void read_copilot_output(struct copilot *c, wr_node data, int64_t time_ms)
 {
     wr_node requests = wr_node_get(data, "toolRequests");
     uint32_t message =
@@ -47,7 +47,7 @@ static void read_output(struct copilot *c, wr_node data, int64_t time_ms)
                   wr_import_arguments(&c->draft, wr_node_get(request, "arguments")));
 }
 
-static void read_result(struct copilot *c, wr_node data, int64_t time_ms)
+static void read_copilot_result(struct copilot *c, wr_node data, int64_t time_ms)
 {
     wr_node result = wr_node_get(data, "result");
     if (result.id == WR_JSON_NONE || wr_node_is(result, WR_JSON_NULL))
@@ -88,7 +88,7 @@ static void read_compaction(struct copilot *c, wr_node data)
     c->draft.is_hiding = false;
 }
 
-static void read_entry(struct copilot *c, wr_node entry)
+static void read_copilot_entry(struct copilot *c, wr_node entry)
 {
     wr_node type = wr_node_get(entry, "type"), data = wr_node_get(entry, "data");
     int64_t time_ms = wr_node_time(wr_node_get(entry, "timestamp"));
@@ -97,27 +97,27 @@ static void read_entry(struct copilot *c, wr_node entry)
     else if (wr_node_text_is(type, "system.message"))
         read_system(c, data, time_ms);
     else if (wr_node_text_is(type, "user.message"))
-        read_user(c, data, time_ms);
+        read_copilot_user(c, data, time_ms);
     else if (wr_node_text_is(type, "assistant.message"))
-        read_output(c, data, time_ms);
+        read_copilot_output(c, data, time_ms);
     else if (wr_node_text_is(type, "tool.execution_complete"))
-        read_result(c, data, time_ms);
+        read_copilot_result(c, data, time_ms);
     else if (wr_node_text_is(type, "session.compaction_complete"))
         read_compaction(c, data);
     else
         wr_import_note(c->in, WR_IMPORT_ENTRY_OTHER);
 }
 
-static weir_status read_log(struct wr_importer *in)
+static weir_status read_copilot_log(struct wr_importer *in)
 {
     struct copilot c = {.in = in, .instructions = WR_DRAFT_NONE};
     wr_node entry;
     wr_import_begin_draft(in, &c.draft);
     while (wr_import_next(in, &entry))
-        read_entry(&c, entry);
+        read_copilot_entry(&c, entry);
     wr_import_end_draft(in, &c.draft);
     return in->status;
 }
 
-const struct wr_import_format wr_import_copilot = {"copilot-cli", claims_line, NULL, read_log,
-                                                   WEIR_DIALECT_CHAT};
+const struct wr_import_format wr_import_copilot = {"copilot-cli", claims_copilot_line, NULL,
+                                                   read_copilot_log, WEIR_DIALECT_CHAT};

@@ -87,7 +87,7 @@ static void note_id(struct wr_draft *d, weir_span id, uint32_t call)
 
 /* ---- messages ---- */
 
-static uint32_t add_message(struct wr_draft *d, weir_role role, int64_t time_ms)
+static uint32_t add_draft_message(struct wr_draft *d, weir_role role, int64_t time_ms)
 {
     return APPEND(d, messages,
                   (struct wr_draft_message){.role = role,
@@ -130,14 +130,14 @@ uint32_t wr_draft_say(struct wr_draft *d, weir_role role, weir_span content, int
 {
     if (!content.len)
         return WR_DRAFT_NONE;
-    uint32_t message = add_message(d, role, time_ms);
+    uint32_t message = add_draft_message(d, role, time_ms);
     wr_draft_append(d, message, content);
     return message;
 }
 
 uint32_t wr_draft_answer(struct wr_draft *d, weir_span content, int64_t time_ms)
 {
-    uint32_t message = add_message(d, WEIR_ROLE_ASSISTANT, time_ms);
+    uint32_t message = add_draft_message(d, WEIR_ROLE_ASSISTANT, time_ms);
     wr_draft_append(d, message, content);
     return message;
 }
@@ -285,7 +285,7 @@ uint32_t wr_draft_compact(struct wr_draft *d)
         d->notes[WR_IMPORT_COMPACTION_LOST]++;
         return WR_DRAFT_NONE;
     }
-    uint32_t message = add_message(d, WEIR_ROLE_NONE, WR_SESSION_NO_TIME);
+    uint32_t message = add_draft_message(d, WEIR_ROLE_NONE, WR_SESSION_NO_TIME);
     uint32_t compaction =
         APPEND(d, compactions, (struct wr_draft_compaction){d->kept_count, 0, message});
     if (compaction == WR_DRAFT_NONE)

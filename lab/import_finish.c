@@ -87,7 +87,8 @@ static void write_message(struct finish *f, uint32_t message)
     f->session->has_thinking |= m->thinks;
 }
 
-static uint32_t write_result(struct finish *f, const struct wr_draft_call *call, weir_span content)
+static uint32_t write_finish_result(struct finish *f, const struct wr_draft_call *call,
+                                    weir_span content)
 {
     size_t start = f->text.len;
     write_name(f, "{\"role\":\"tool\",\"tool_call_id\":\"", call->id);
@@ -110,13 +111,13 @@ static void write_results(struct finish *f, uint32_t message)
             continue;
         d->notes[WR_IMPORT_RESULT_MISSING] += !call->is_answered;
         f->of_result[c] =
-            write_result(f, call, call->is_answered ? call->result : wr_span_of(missing));
+            write_finish_result(f, call, call->is_answered ? call->result : wr_span_of(missing));
     }
 }
 
 /* ---- the messages of the log ---- */
 
-static void write_answer(struct finish *f, uint32_t message)
+static void write_finish_answer(struct finish *f, uint32_t message)
 {
     struct wr_session *s = f->session;
     if (f->draft->messages[message].is_hosts)
@@ -152,7 +153,7 @@ static void write_log(struct finish *f)
         } else if (m->is_hidden || is_empty(m)) {
             continue;
         } else if (m->role == WEIR_ROLE_ASSISTANT) {
-            write_answer(f, i);
+            write_finish_answer(f, i);
         } else {
             write_message(f, i);
             f->has_content |= m->role != WEIR_ROLE_SYSTEM;
@@ -184,7 +185,7 @@ static uint32_t write_kept(struct finish *f, uint32_t compaction, uint32_t messa
     for (uint32_t c = m->first_call; c != WR_DRAFT_NONE; c = d->calls[c].next) {
         count += f->of_result[c] != WR_DRAFT_NONE;
         if (is_cleared(&d->calls[c], compaction) && f->of_cleared[c] == WR_DRAFT_NONE)
-            f->of_cleared[c] = write_result(f, &d->calls[c], wr_span_of(cleared_text));
+            f->of_cleared[c] = write_finish_result(f, &d->calls[c], wr_span_of(cleared_text));
     }
     return count;
 }

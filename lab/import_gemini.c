@@ -40,13 +40,13 @@ static bool is_head(wr_node value)
            wr_node_has(value, "projectHash", WR_JSON_STRING);
 }
 
-static bool claims_line(wr_node line)
+static bool claims_gemini_line(wr_node line)
 {
     return is_head(line) || is_message(line) || wr_node_has(line, "$set", WR_JSON_OBJECT) ||
            wr_node_has(line, "$rewindTo", WR_JSON_STRING);
 }
 
-static bool claims(wr_node document)
+static bool claims_gemini(wr_node document)
 {
     return is_head(document) && wr_node_has(document, "messages", WR_JSON_ARRAY);
 }
@@ -67,7 +67,7 @@ static weir_span result_text(struct gemini *g, wr_node part)
     return wr_draft_escape(&g->draft, wr_json_raw(response.doc, response.id));
 }
 
-static void read_call(struct gemini *g, uint32_t output, wr_node call)
+static void read_gemini_call(struct gemini *g, uint32_t output, wr_node call)
 {
     wr_node result = wr_node_get(call, "result"), first = wr_node_first(result);
     int64_t time_ms = wr_node_time(wr_node_get(call, "timestamp"));
@@ -84,7 +84,7 @@ static void read_call(struct gemini *g, uint32_t output, wr_node call)
         wr_draft_result_of(&g->draft, made, result_text(g, result), time_ms);
 }
 
-static void read_message(struct gemini *g, wr_node message)
+static void read_gemini_message(struct gemini *g, wr_node message)
 {
     wr_node type = wr_node_get(message, "type");
     int64_t time_ms = wr_node_time(wr_node_get(message, "timestamp"));
@@ -101,7 +101,7 @@ static void read_message(struct gemini *g, wr_node message)
     uint32_t output = wr_draft_answer(&g->draft, text, time_ms);
     wr_draft_model(&g->draft, wr_node_text(g->in, wr_node_get(message, "model")));
     WR_NODE_EACH(call, wr_node_get(message, "toolCalls"))
-    read_call(g, output, call);
+    read_gemini_call(g, output, call);
 }
 
 static void read_replacement(struct gemini *g, wr_node messages)
@@ -111,7 +111,7 @@ static void read_replacement(struct gemini *g, wr_node messages)
         return;
     g->draft.is_hiding = true;
     WR_NODE_EACH(message, messages)
-    read_message(g, message);
+    read_gemini_message(g, message);
     g->draft.is_hiding = false;
     for (uint32_t i = first; i < g->draft.messages_count; i++)
         wr_draft_keep(&g->draft, i);
@@ -159,7 +159,7 @@ static void rewind_to(struct gemini *g, weir_span id)
     g->records_count = record == WR_NAMES_NONE ? 0 : record;
 }
 
-static void read_lines(struct gemini *g)
+static void read_gemini_lines(struct gemini *g)
 {
     wr_node entry;
     while (wr_import_next(g->in, &entry)) {
@@ -183,22 +183,22 @@ static void read_lines(struct gemini *g)
         if (wr_node_is(set, WR_JSON_OBJECT))
             read_replacement(g, wr_node_get(set, "messages"));
         else
-            read_message(g, root);
+            read_gemini_message(g, root);
     }
 }
 
-static weir_status read_log(struct wr_importer *in)
+static weir_status read_gemini_log(struct wr_importer *in)
 {
     struct gemini g = {.in = in};
     wr_import_begin_draft(in, &g.draft);
     if (in->is_lines)
-        read_lines(&g);
+        read_gemini_lines(&g);
     else
         WR_NODE_EACH(message, wr_node_get(wr_import_root(in), "messages"))
-    read_message(&g, message);
+    read_gemini_message(&g, message);
     wr_import_end_draft(in, &g.draft);
     return in->status;
 }
 
-const struct wr_import_format wr_import_gemini = {"gemini-cli", claims_line, claims, read_log,
-                                                  WEIR_DIALECT_CHAT};
+const struct wr_import_format wr_import_gemini = {"gemini-cli", claims_gemini_line, claims_gemini,
+                                                  read_gemini_log, WEIR_DIALECT_CHAT};

@@ -18,7 +18,7 @@ struct stream {
     int64_t time_ms;    /* of the newest event of the model */
 };
 
-static bool claims_line(wr_node line)
+static bool claims_gemini_stream_line(wr_node line)
 {
     wr_node type = wr_node_get(line, "type");
     if (!wr_node_has(line, "timestamp", WR_JSON_STRING))
@@ -56,7 +56,7 @@ static void end_output(struct stream *s)
     s->output = WR_DRAFT_NONE;
 }
 
-static void read_message(struct stream *s, wr_node event)
+static void read_gemini_stream_message(struct stream *s, wr_node event)
 {
     wr_node role = wr_node_get(event, "role"), content = wr_node_get(event, "content");
     if (wr_node_text_is(role, "assistant")) {
@@ -71,7 +71,7 @@ static void read_message(struct stream *s, wr_node event)
     }
 }
 
-static void read_call(struct stream *s, wr_node event)
+static void read_gemini_stream_call(struct stream *s, wr_node event)
 {
     end_text(s);
     wr_draft_call(&s->draft, open_output(s), wr_node_text(s->in, wr_node_get(event, "tool_id")),
@@ -79,7 +79,7 @@ static void read_call(struct stream *s, wr_node event)
                   wr_import_arguments(&s->draft, wr_node_get(event, "parameters")));
 }
 
-static void read_result(struct stream *s, wr_node event)
+static void read_gemini_stream_result(struct stream *s, wr_node event)
 {
     wr_node output = wr_node_get(event, "output"), error = wr_node_get(event, "error");
     if (output.id == WR_JSON_NONE && error.id != WR_JSON_NONE) {
@@ -91,35 +91,35 @@ static void read_result(struct stream *s, wr_node event)
                     wr_import_content(s->in, &s->draft, output, NULL), s->time_ms);
 }
 
-static void read_event(struct stream *s, wr_node event)
+static void read_gemini_stream_event(struct stream *s, wr_node event)
 {
     wr_node type = wr_node_get(event, "type");
     s->time_ms = wr_node_time(wr_node_get(event, "timestamp"));
     if (wr_node_text_is(type, "init"))
         wr_draft_model(&s->draft, wr_node_text(s->in, wr_node_get(event, "model")));
     else if (wr_node_text_is(type, "message"))
-        read_message(s, event);
+        read_gemini_stream_message(s, event);
     else if (wr_node_text_is(type, "tool_use"))
-        read_call(s, event);
+        read_gemini_stream_call(s, event);
     else if (wr_node_text_is(type, "tool_result"))
-        read_result(s, event);
+        read_gemini_stream_result(s, event);
     else
         wr_import_note(s->in, WR_IMPORT_ENTRY_OTHER);
 }
 
-static weir_status read_log(struct wr_importer *in)
+static weir_status read_gemini_stream_log(struct wr_importer *in)
 {
     struct stream s = {.in = in, .output = WR_DRAFT_NONE, .time_ms = WR_SESSION_NO_TIME};
     wr_node event;
     wr_import_begin_draft(in, &s.draft);
     wr_buf_init(&s.text, WR_JSON_BODY_BYTES_MAX);
     while (wr_import_next(in, &event))
-        read_event(&s, event);
+        read_gemini_stream_event(&s, event);
     end_output(&s);
     wr_buf_release(&s.text);
     wr_import_end_draft(in, &s.draft);
     return in->status;
 }
 
-const struct wr_import_format wr_import_gemini_stream = {"gemini-cli", claims_line, NULL, read_log,
-                                                         WEIR_DIALECT_CHAT};
+const struct wr_import_format wr_import_gemini_stream = {
+    "gemini-cli", claims_gemini_stream_line, NULL, read_gemini_stream_log, WEIR_DIALECT_CHAT};

@@ -55,12 +55,13 @@ static wr_node list_of(wr_node document)
     return wr_node_is(document, WR_JSON_ARRAY) ? document : wr_node_get(document, "messages");
 }
 
-static bool claims(wr_node document)
+static bool claims_langchain(wr_node document)
 {
     return is_message(wr_node_first(list_of(document)));
 }
 
-static void read_calls(struct wr_importer *in, struct wr_draft *d, uint32_t output, wr_node fields)
+static void read_langchain_calls(struct wr_importer *in, struct wr_draft *d, uint32_t output,
+                                 wr_node fields)
 {
     wr_node calls = wr_node_get(fields, "tool_calls");
     wr_node as_sent = wr_node_get(wr_node_get(fields, "additional_kwargs"), "tool_calls");
@@ -79,7 +80,7 @@ static void read_calls(struct wr_importer *in, struct wr_draft *d, uint32_t outp
     }
 }
 
-static void read_output(struct wr_importer *in, struct wr_draft *d, wr_node fields)
+static void read_langchain_output(struct wr_importer *in, struct wr_draft *d, wr_node fields)
 {
     wr_node content = wr_node_get(fields, "content");
     wr_node metadata = wr_node_get(fields, "response_metadata");
@@ -93,16 +94,16 @@ static void read_output(struct wr_importer *in, struct wr_draft *d, wr_node fiel
         wr_node text = wr_node_get(block, "text");
         wr_draft_append(d, output, wr_node_inner(wr_node_is(block, WR_JSON_STRING) ? block : text));
     }
-    read_calls(in, d, output, fields);
+    read_langchain_calls(in, d, output, fields);
 }
 
-static void read_message(struct wr_importer *in, struct wr_draft *d, wr_node value)
+static void read_langchain_message(struct wr_importer *in, struct wr_draft *d, wr_node value)
 {
     struct message m = message_of(value);
     wr_node role = wr_node_get(m.fields, "role"), content = wr_node_get(m.fields, "content");
     bool is_chat = is_type(m.type, "chat", "ChatMessage");
     if (is_type(m.type, "ai", "AIMessage") || (is_chat && wr_node_text_is(role, "assistant")))
-        read_output(in, d, m.fields);
+        read_langchain_output(in, d, m.fields);
     else if (is_type(m.type, "tool", "ToolMessage") ||
              is_type(m.type, "function", "FunctionMessage"))
         wr_draft_result(d, wr_node_text(in, wr_node_get(m.fields, "tool_call_id")),
@@ -118,7 +119,7 @@ static void read_message(struct wr_importer *in, struct wr_draft *d, wr_node val
         wr_import_note(in, WR_IMPORT_ROLE_UNKNOWN);
 }
 
-static weir_status read_log(struct wr_importer *in)
+static weir_status read_langchain_log(struct wr_importer *in)
 {
     struct wr_draft draft;
     wr_node message;
@@ -126,10 +127,10 @@ static weir_status read_log(struct wr_importer *in)
     if (!in->is_lines)
         wr_import_walk_list(in, list_of(wr_import_root(in)));
     while (wr_import_next(in, &message))
-        read_message(in, &draft, message);
+        read_langchain_message(in, &draft, message);
     wr_import_end_draft(in, &draft);
     return in->status;
 }
 
-const struct wr_import_format wr_import_langchain = {"langchain", is_message, claims, read_log,
-                                                     WEIR_DIALECT_CHAT};
+const struct wr_import_format wr_import_langchain = {"langchain", is_message, claims_langchain,
+                                                     read_langchain_log, WEIR_DIALECT_CHAT};

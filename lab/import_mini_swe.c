@@ -10,7 +10,7 @@
 #include "base/span.h"
 #include "base/text.h"
 
-static bool claims(wr_node document)
+static bool claims_mini_swe(wr_node document)
 {
     wr_node info = wr_node_get(document, "info"), config = wr_node_get(info, "config");
     weir_span format = wr_node_inner(wr_node_get(document, "trajectory_format"));
@@ -89,8 +89,8 @@ static weir_span around(struct wr_draft *draft, weir_span text, const struct blo
     return wr_draft_escape(draft, strip(kept));
 }
 
-static void read_output(struct wr_importer *in, struct wr_draft *draft, wr_node message,
-                        int64_t time_ms)
+static void read_mini_swe_output(struct wr_importer *in, struct wr_draft *draft, wr_node message,
+                                 int64_t time_ms)
 {
     weir_span content = wr_import_content(in, draft, wr_node_get(message, "content"), NULL);
     weir_span text = wr_node_text(in, wr_node_get(message, "content"));
@@ -113,13 +113,13 @@ static int64_t time_of(wr_node message)
     return time_ms;
 }
 
-static void read_message(struct wr_importer *in, struct wr_draft *draft, wr_node message)
+static void read_mini_swe_message(struct wr_importer *in, struct wr_draft *draft, wr_node message)
 {
     wr_node role = wr_node_get(message, "role");
     wr_node calls = wr_node_get(message, "tool_calls");
     bool has_calls = wr_node_first(calls).id != WR_JSON_NONE;
     if (wr_node_text_is(role, "assistant") && !has_calls)
-        read_output(in, draft, message, time_of(message));
+        read_mini_swe_output(in, draft, message, time_of(message));
     else if (wr_node_text_is(role, "user") && wr_draft_has_open(draft))
         wr_draft_result(draft, WR_LIT(""),
                         wr_import_content(in, draft, wr_node_get(message, "content"), NULL),
@@ -128,7 +128,7 @@ static void read_message(struct wr_importer *in, struct wr_draft *draft, wr_node
         wr_import_chat_message(in, draft, message);
 }
 
-static weir_status read_log(struct wr_importer *in)
+static weir_status read_mini_swe_log(struct wr_importer *in)
 {
     struct wr_draft draft;
     wr_node root = wr_import_root(in), config = wr_node_get(wr_node_get(root, "info"), "config");
@@ -136,10 +136,10 @@ static weir_status read_log(struct wr_importer *in)
     wr_draft_model(&draft,
                    wr_node_text(in, wr_node_get(wr_node_get(config, "model"), "model_name")));
     WR_NODE_EACH(message, wr_node_get(root, "messages"))
-    read_message(in, &draft, message);
+    read_mini_swe_message(in, &draft, message);
     wr_import_end_draft(in, &draft);
     return in->status;
 }
 
-const struct wr_import_format wr_import_mini_swe = {"mini-swe-agent", NULL, claims, read_log,
-                                                    WEIR_DIALECT_CHAT};
+const struct wr_import_format wr_import_mini_swe = {"mini-swe-agent", NULL, claims_mini_swe,
+                                                    read_mini_swe_log, WEIR_DIALECT_CHAT};

@@ -6,7 +6,7 @@
 
 enum { NAMES_CAP_FIRST = 64 };
 
-static uint32_t find(const struct wr_names *names, weir_span text, uint64_t hash, uint32_t *at)
+static uint32_t find_name(const struct wr_names *names, weir_span text, uint64_t hash, uint32_t *at)
 {
     uint32_t item;
     for (*at = wr_index_first(&names->index, hash);
@@ -28,7 +28,7 @@ static bool grow(struct wr_names *names, struct wr_arena *arena)
     names->cap = cap;
     for (uint32_t i = 0; i < names->count; i++) {
         uint64_t hash = wr_hash64(names->items[i]);
-        (void)find(names, names->items[i], hash, &at);
+        (void)find_name(names, names->items[i], hash, &at);
         wr_index_put(&names->index, at, hash, i);
     }
     return true;
@@ -41,7 +41,7 @@ uint32_t wr_names_add(struct wr_names *names, struct wr_arena *arena, weir_span 
     *is_new = false;
     if (names->count == names->cap && !grow(names, arena))
         return WR_NAMES_NONE;
-    uint32_t item = find(names, text, hash, &at);
+    uint32_t item = find_name(names, text, hash, &at);
     if (item != WR_NAMES_NONE)
         return item;
     *is_new = true;
@@ -54,5 +54,5 @@ uint32_t wr_names_add(struct wr_names *names, struct wr_arena *arena, weir_span 
 uint32_t wr_names_find(const struct wr_names *names, weir_span text)
 {
     uint32_t at;
-    return names->cap ? find(names, text, wr_hash64(text), &at) : WR_NAMES_NONE;
+    return names->cap ? find_name(names, text, wr_hash64(text), &at) : WR_NAMES_NONE;
 }

@@ -28,7 +28,7 @@ struct opencode {
     uint32_t question; /* the message that asked for a summary, or NONE */
 };
 
-static bool claims(wr_node document)
+static bool claims_opencode(wr_node document)
 {
     wr_node messages = wr_node_get(document, "messages"), first = wr_node_first(messages);
     return wr_node_has(document, "info", WR_JSON_OBJECT) &&
@@ -88,7 +88,7 @@ static void clear_pruned(struct opencode *o, int64_t time_ms)
         wr_draft_clear(&o->draft, o->by_time[i]->call);
 }
 
-static void read_user(struct opencode *o, wr_node parts, int64_t time_ms)
+static void read_opencode_user(struct opencode *o, wr_node parts, int64_t time_ms)
 {
     uint32_t message = WR_DRAFT_NONE;
     bool is_compaction = false;
@@ -167,7 +167,7 @@ static bool is_subtask(wr_node parts)
     return calls_task;
 }
 
-static void read_output(struct opencode *o, wr_node info, wr_node parts, int64_t time_ms)
+static void read_opencode_output(struct opencode *o, wr_node info, wr_node parts, int64_t time_ms)
 {
     uint32_t output = wr_draft_answer(&o->draft, WR_LIT(""), time_ms);
     wr_draft_model(&o->draft, wr_node_text(o->in, wr_node_get(info, "modelID")));
@@ -184,7 +184,7 @@ static void read_output(struct opencode *o, wr_node info, wr_node parts, int64_t
     o->question = WR_DRAFT_NONE;
 }
 
-static weir_status read_log(struct wr_importer *in)
+static weir_status read_opencode_log(struct wr_importer *in)
 {
     struct opencode o = {.in = in, .question = WR_DRAFT_NONE};
     wr_node messages = wr_node_get(wr_import_root(in), "messages");
@@ -199,9 +199,9 @@ static weir_status read_log(struct wr_importer *in)
         int64_t time_ms = wr_node_time(wr_node_get(wr_node_get(info, "time"), "created"));
         clear_pruned(&o, time_ms);
         if (wr_node_text_is(role, "user"))
-            read_user(&o, parts, time_ms);
+            read_opencode_user(&o, parts, time_ms);
         else if (wr_node_text_is(role, "assistant"))
-            read_output(&o, info, parts, time_ms);
+            read_opencode_output(&o, info, parts, time_ms);
         else
             wr_import_note(in, WR_IMPORT_ROLE_UNKNOWN);
     }
@@ -209,5 +209,5 @@ static weir_status read_log(struct wr_importer *in)
     return in->status;
 }
 
-const struct wr_import_format wr_import_opencode = {"opencode", NULL, claims, read_log,
-                                                    WEIR_DIALECT_CHAT};
+const struct wr_import_format wr_import_opencode = {"opencode", NULL, claims_opencode,
+                                                    read_opencode_log, WEIR_DIALECT_CHAT};

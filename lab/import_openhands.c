@@ -39,12 +39,12 @@ static bool is_history(wr_node list)
     return is_event(wr_node_is(first, WR_JSON_ARRAY) ? wr_node_first(first) : first);
 }
 
-static bool claims_line(wr_node line)
+static bool claims_openhands_line(wr_node line)
 {
     return is_event(line) || is_history(wr_node_get(line, "history"));
 }
 
-static bool claims(wr_node document)
+static bool claims_openhands(wr_node document)
 {
     return is_history(document) || is_history(wr_node_get(document, "history"));
 }
@@ -324,7 +324,7 @@ static void read_v1(struct openhands *o, wr_node event, wr_node kind, int64_t ti
 
 /* ---- the log ---- */
 
-static void read_event(struct openhands *o, wr_node event)
+static void read_openhands_event(struct openhands *o, wr_node event)
 {
     wr_node kind = wr_node_get(event, "kind");
     int64_t time_ms = wr_node_time(wr_node_get(event, "timestamp"));
@@ -349,14 +349,14 @@ static void read_history(struct wr_importer *in, wr_node history, wr_node record
     WR_NODE_EACH(event, history)
     {
         if (!wr_node_is(event, WR_JSON_ARRAY))
-            read_event(&o, event);
+            read_openhands_event(&o, event);
         WR_NODE_EACH(one, event)
-        read_event(&o, one);
+        read_openhands_event(&o, one);
     }
     wr_import_end_draft(in, &o.draft);
 }
 
-static weir_status read_log(struct wr_importer *in)
+static weir_status read_openhands_log(struct wr_importer *in)
 {
     wr_node root = wr_import_root(in), entry, none = {root.doc, WR_JSON_NONE};
     struct openhands o;
@@ -373,7 +373,7 @@ static weir_status read_log(struct wr_importer *in)
             read_history(in, history, entry);
             continue;
         }
-        read_event(&o, entry);
+        read_openhands_event(&o, entry);
         has_events = true;
     }
     if (has_events)
@@ -381,5 +381,5 @@ static weir_status read_log(struct wr_importer *in)
     return in->status;
 }
 
-const struct wr_import_format wr_import_openhands = {"openhands", claims_line, claims, read_log,
-                                                     WEIR_DIALECT_CHAT};
+const struct wr_import_format wr_import_openhands = {
+    "openhands", claims_openhands_line, claims_openhands, read_openhands_log, WEIR_DIALECT_CHAT};

@@ -28,7 +28,7 @@ static bool is_record(wr_node record)
             wr_node_has(record, "run_id", WR_JSON_STRING));
 }
 
-static bool claims(wr_node document)
+static bool claims_openhands_messages(wr_node document)
 {
     return is_record(document) || is_record(wr_node_first(document));
 }
@@ -109,7 +109,8 @@ static weir_span plain_text(struct wr_importer *in, weir_span content)
     return ok ? wr_json_text(&doc, &in->scratch, 0) : WR_LIT("");
 }
 
-static void read_output(struct wr_importer *in, struct wr_draft *draft, wr_node message)
+static void read_openhands_messages_output(struct wr_importer *in, struct wr_draft *draft,
+                                           wr_node message)
 {
     weir_span content = wr_import_content(in, draft, wr_node_get(message, "content"), NULL);
     struct text_call call;
@@ -122,11 +123,12 @@ static void read_output(struct wr_importer *in, struct wr_draft *draft, wr_node 
     wr_draft_call(draft, output, WR_LIT(""), call.name, arguments_of(draft, call.parameters));
 }
 
-static void read_words(struct wr_importer *in, struct wr_draft *draft, wr_node message)
+static void read_openhands_messages_words(struct wr_importer *in, struct wr_draft *draft,
+                                          wr_node message)
 {
     wr_node role = wr_node_get(message, "role");
     if (wr_node_text_is(role, "assistant"))
-        read_output(in, draft, message);
+        read_openhands_messages_output(in, draft, message);
     else if (wr_node_text_is(role, "user") && wr_draft_has_open(draft))
         wr_draft_result(draft, WR_LIT(""),
                         wr_import_content(in, draft, wr_node_get(message, "content"), NULL),
@@ -167,12 +169,12 @@ static void read_record(struct wr_importer *in, wr_node record)
         if (is_by_api)
             wr_import_chat_message(in, &draft, message);
         else
-            read_words(in, &draft, message);
+            read_openhands_messages_words(in, &draft, message);
     }
     wr_import_end_draft(in, &draft);
 }
 
-static weir_status read_log(struct wr_importer *in)
+static weir_status read_openhands_messages_log(struct wr_importer *in)
 {
     wr_node root = wr_import_root(in), entry;
     if (!in->is_lines && wr_node_is(root, WR_JSON_OBJECT)) {
@@ -185,5 +187,6 @@ static weir_status read_log(struct wr_importer *in)
     return in->status;
 }
 
-const struct wr_import_format wr_import_openhands_messages = {"openhands", is_record, claims,
-                                                              read_log, WEIR_DIALECT_CHAT};
+const struct wr_import_format wr_import_openhands_messages = {
+    "openhands", is_record, claims_openhands_messages, read_openhands_messages_log,
+    WEIR_DIALECT_CHAT};

@@ -37,7 +37,7 @@ static bool is_pi_message(wr_node message)
     return false;
 }
 
-static bool claims_line(wr_node line)
+static bool claims_pi_line(wr_node line)
 {
     wr_node type = wr_node_get(line, "type");
     if (wr_node_text_is(type, "session"))
@@ -46,7 +46,7 @@ static bool claims_line(wr_node line)
            wr_node_has(wr_node_get(line, "message"), "role", WR_JSON_STRING);
 }
 
-static bool claims(wr_node document)
+static bool claims_pi(wr_node document)
 {
     WR_NODE_EACH(message, wr_node_get(document, "messages"))
     if (is_pi_message(message))
@@ -61,7 +61,7 @@ static bool is_left_out(wr_node message, int64_t time_ms)
            time_ms != WR_SESSION_NO_TIME && time_ms >= aborted_left_out_ms;
 }
 
-static void read_output(struct pi *p, wr_node message, int64_t time_ms)
+static void read_pi_output(struct pi *p, wr_node message, int64_t time_ms)
 {
     wr_node content = wr_node_get(message, "content");
     if (is_left_out(message, time_ms)) {
@@ -108,13 +108,13 @@ static void read_bash(struct pi *p, wr_node message, int64_t time_ms)
     wr_draft_say(&p->draft, WEIR_ROLE_USER, wr_draft_take(&p->draft, &text), time_ms);
 }
 
-static void read_message(struct pi *p, wr_node message, int64_t time_ms)
+static void read_pi_message(struct pi *p, wr_node message, int64_t time_ms)
 {
     wr_node role = wr_node_get(message, "role"), content = wr_node_get(message, "content");
     if (time_ms == WR_SESSION_NO_TIME)
         time_ms = wr_node_time(wr_node_get(message, "timestamp"));
     if (wr_node_text_is(role, "assistant"))
-        read_output(p, message, time_ms);
+        read_pi_output(p, message, time_ms);
     else if (wr_node_text_is(role, "toolResult"))
         wr_draft_result(&p->draft, wr_node_text(p->in, wr_node_get(message, "toolCallId")),
                         wr_import_content(p->in, &p->draft, content, NULL), time_ms);
@@ -190,7 +190,7 @@ static void read_compaction(struct pi *p, wr_node entry)
             wr_draft_keep(&p->draft, message);
 }
 
-static void read_entry(struct pi *p, wr_node entry)
+static void read_pi_entry(struct pi *p, wr_node entry)
 {
     wr_node type = wr_node_get(entry, "type");
     int64_t time_ms = wr_node_time(wr_node_get(entry, "timestamp"));
@@ -198,7 +198,7 @@ static void read_entry(struct pi *p, wr_node entry)
     if (p->in->status)
         return;
     if (wr_node_text_is(type, "message"))
-        read_message(p, wr_node_get(entry, "message"), time_ms);
+        read_pi_message(p, wr_node_get(entry, "message"), time_ms);
     else if (wr_node_text_is(type, "custom_message"))
         wr_draft_say(&p->draft, WEIR_ROLE_USER,
                      wr_import_content(p->in, &p->draft, wr_node_get(entry, "content"), NULL),
@@ -209,7 +209,7 @@ static void read_entry(struct pi *p, wr_node entry)
         wr_import_note(p->in, WR_IMPORT_ENTRY_OTHER);
 }
 
-static weir_status read_log(struct wr_importer *in)
+static weir_status read_pi_log(struct wr_importer *in)
 {
     struct pi p = {.in = in};
     wr_node root = wr_import_root(in), entry;
@@ -222,12 +222,12 @@ static weir_status read_log(struct wr_importer *in)
     }
     while (wr_import_next(in, &entry))
         if (in->is_lines)
-            read_entry(&p, entry);
+            read_pi_entry(&p, entry);
         else
-            read_message(&p, entry, WR_SESSION_NO_TIME);
+            read_pi_message(&p, entry, WR_SESSION_NO_TIME);
     wr_import_end_draft(in, &p.draft);
     return in->status;
 }
 
-const struct wr_import_format wr_import_pi = {"pi", claims_line, claims, read_log,
+const struct wr_import_format wr_import_pi = {"pi", claims_pi_line, claims_pi, read_pi_log,
                                               WEIR_DIALECT_CHAT};

@@ -19,7 +19,7 @@ struct swe {
     bool is_pending; /* the next message is what the last action gave */
 };
 
-static bool claims(wr_node document)
+static bool claims_swe_agent(wr_node document)
 {
     wr_node first = wr_node_first(wr_node_get(document, "history"));
     return wr_node_has(document, "trajectory", WR_JSON_ARRAY) &&
@@ -45,7 +45,7 @@ static void read_action(struct swe *s, wr_node entry, weir_span action)
     s->is_pending = true;
 }
 
-static void read_output(struct swe *s, wr_node entry, weir_span text)
+static void read_swe_agent_output(struct swe *s, wr_node entry, weir_span text)
 {
     weir_span action = wr_node_text(s->in, wr_node_get(entry, "action"));
     bool has_calls = wr_node_first(wr_node_get(entry, "tool_calls")).id != WR_JSON_NONE;
@@ -72,14 +72,14 @@ static void read_tool(struct swe *s, wr_node entry, weir_span text)
     s->is_pending = false;
 }
 
-static void read_entry(struct swe *s, wr_node entry)
+static void read_swe_agent_entry(struct swe *s, wr_node entry)
 {
     wr_node role = wr_node_get(entry, "role");
     weir_span text = wr_import_content(s->in, &s->draft, wr_node_get(entry, "content"), NULL);
     if (wr_node_text_is(role, "system")) {
         wr_draft_say(&s->draft, WEIR_ROLE_SYSTEM, text, WR_SESSION_NO_TIME);
     } else if (wr_node_text_is(role, "assistant")) {
-        read_output(s, entry, text);
+        read_swe_agent_output(s, entry, text);
     } else if (wr_node_text_is(role, "tool")) {
         read_tool(s, entry, text);
     } else if (s->is_pending && wr_draft_has_open(&s->draft)) {
@@ -93,7 +93,7 @@ static void read_entry(struct swe *s, wr_node entry)
 }
 
 /* The configuration is an object, or one in a string; the text of either names the model. */
-static void read_model(struct swe *s, wr_node config)
+static void read_swe_agent_model(struct swe *s, wr_node config)
 {
     struct wr_json doc;
     weir_span text = wr_node_text(s->in, config);
@@ -106,17 +106,17 @@ static void read_model(struct swe *s, wr_node config)
     wr_draft_model(&s->draft, wr_node_text(s->in, wr_node_get(model, "name")));
 }
 
-static weir_status read_log(struct wr_importer *in)
+static weir_status read_swe_agent_log(struct wr_importer *in)
 {
     struct swe s = {.in = in};
     wr_node root = wr_import_root(in);
     wr_import_begin_draft(in, &s.draft);
-    read_model(&s, wr_node_get(root, "replay_config"));
+    read_swe_agent_model(&s, wr_node_get(root, "replay_config"));
     WR_NODE_EACH(entry, wr_node_get(root, "history"))
-    read_entry(&s, entry);
+    read_swe_agent_entry(&s, entry);
     wr_import_end_draft(in, &s.draft);
     return in->status;
 }
 
-const struct wr_import_format wr_import_swe_agent = {"swe-agent", NULL, claims, read_log,
-                                                     WEIR_DIALECT_CHAT};
+const struct wr_import_format wr_import_swe_agent = {"swe-agent", NULL, claims_swe_agent,
+                                                     read_swe_agent_log, WEIR_DIALECT_CHAT};

@@ -229,7 +229,8 @@ static weir_status send_to_rival(struct wr_lane *lane, const struct wr_lane_requ
     return WEIR_OK;
 }
 
-static weir_status project(struct wr_lane *lane, const struct wr_lane_request *r, struct sent *sent)
+static weir_status project_lane(struct wr_lane *lane, const struct wr_lane_request *r,
+                                struct sent *sent)
 {
     uint64_t begun_us = wr_clock_steady_us();
     weir_status status =
@@ -297,7 +298,7 @@ static weir_status begin_sent(struct wr_lane *lane, const struct wr_lane_request
     *sent = (struct sent){0};
     wr_arena_init(&sent->arena, WR_ARENA_BYTES_MAX);
     wr_buf_text(&lane->body, "]}");
-    weir_status status = lane->body.status ? lane->body.status : project(lane, r, sent);
+    weir_status status = lane->body.status ? lane->body.status : project_lane(lane, r, sent);
     if (!status)
         status = read_sent(lane, r, sent->projected.body, sent);
     if (!status && lane->setup.rival)

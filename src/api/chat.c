@@ -83,7 +83,8 @@ static weir_status add_call(struct wr_transcript *t, const struct wr_place *plac
     return status ? status : wr_transcript_add(t, &segment);
 }
 
-static weir_status read_call(struct wr_transcript *t, const struct wr_place *place, wr_json_id call)
+static weir_status read_chat_call(struct wr_transcript *t, const struct wr_place *place,
+                                  wr_json_id call)
 {
     static const char *const names[] = {"id", "function", "custom"};
     const struct wr_json *doc = t->doc;
@@ -98,14 +99,14 @@ static weir_status read_call(struct wr_transcript *t, const struct wr_place *pla
                     wr_json_find(doc, body, arguments));
 }
 
-static weir_status read_calls(struct wr_transcript *t, const struct wr_place *place,
-                              wr_json_id calls)
+static weir_status read_chat_calls(struct wr_transcript *t, const struct wr_place *place,
+                                   wr_json_id calls)
 {
     if (!wr_json_is(t->doc, calls, WR_JSON_ARRAY))
         return WEIR_OK;
     for (wr_json_id call = wr_json_first(t->doc, calls); call != WR_JSON_NONE;
          call = wr_json_next(t->doc, calls, call)) {
-        weir_status status = read_call(t, place, call);
+        weir_status status = read_chat_call(t, place, call);
         if (status)
             return status;
     }
@@ -168,7 +169,7 @@ static weir_status read_assistant(struct wr_transcript *t, const struct wr_place
     if (!status && wr_json_is(doc, fields[F_AUDIO], WR_JSON_OBJECT))
         status = wr_add_opaque(t, place, WEIR_KIND_OTHER, fields[F_AUDIO], true);
     if (!status)
-        status = read_calls(t, place, fields[F_TOOL_CALLS]);
+        status = read_chat_calls(t, place, fields[F_TOOL_CALLS]);
     wr_json_id legacy = fields[F_FUNCTION_CALL];
     if (!status && wr_json_is(doc, legacy, WR_JSON_OBJECT))
         status = add_call(t, place, legacy, WR_JSON_NONE, wr_json_find(doc, legacy, "name"),
@@ -176,8 +177,8 @@ static weir_status read_assistant(struct wr_transcript *t, const struct wr_place
     return status;
 }
 
-static weir_status read_result(struct wr_transcript *t, const struct wr_place *place,
-                               const wr_json_id fields[F_COUNT], bool is_error)
+static weir_status read_chat_result(struct wr_transcript *t, const struct wr_place *place,
+                                    const wr_json_id fields[F_COUNT], bool is_error)
 {
     struct wr_segment segment = wr_segment_at(place, WEIR_KIND_TOOL_RESULT, place->message);
     weir_status status = WEIR_OK;
@@ -201,7 +202,7 @@ static void mark_last(struct wr_transcript *t, wr_json_id message)
         last->marker = marker;
 }
 
-static weir_status read_message(struct wr_transcript *t, wr_json_id list, wr_json_id message)
+static weir_status read_chat_message(struct wr_transcript *t, wr_json_id list, wr_json_id message)
 {
     const struct wr_json *doc = t->doc;
     wr_json_id fields[F_COUNT];
@@ -218,13 +219,13 @@ static weir_status read_message(struct wr_transcript *t, wr_json_id list, wr_jso
     if (place.role == WEIR_ROLE_USER && wr_is_spoken_result(t, fields[F_CONTENT], &is_error))
         place.role = WEIR_ROLE_TOOL;
     if (place.role == WEIR_ROLE_TOOL)
-        return read_result(t, &place, fields, is_error);
+        return read_chat_result(t, &place, fields, is_error);
     if (place.role == WEIR_ROLE_NONE)
         return wr_add_opaque(t, &place, WEIR_KIND_OTHER, message, false);
     return wr_add_content(t, &place, fields[F_CONTENT], read_part);
 }
 
-static weir_status read_request(struct wr_transcript *transcript)
+static weir_status read_chat_request(struct wr_transcript *transcript)
 {
     static const char *const names[] = {"messages", "tools", "functions"};
     const struct wr_json *doc = transcript->doc;
@@ -237,7 +238,7 @@ static weir_status read_request(struct wr_transcript *transcript)
     transcript->list = top[0];
     for (wr_json_id m = wr_first_unread(transcript, &status); !status && m != WR_JSON_NONE;
          m = wr_json_next(doc, top[0], m)) {
-        status = read_message(transcript, top[0], m);
+        status = read_chat_message(transcript, top[0], m);
         mark_last(transcript, m);
     }
     return status;
@@ -250,7 +251,7 @@ static bool holds(weir_span data, const char *word)
     return wr_span_find(data, wr_span_of(word), 0) != SIZE_MAX;
 }
 
-static enum wr_look look_at(const struct wr_sse_event *event)
+static enum wr_look look_at_chat(const struct wr_sse_event *event)
 {
     if (wr_span_is(event->data, "[DONE]"))
         return WR_LOOK_LAST;
@@ -327,7 +328,7 @@ static void read_answer_head(struct wr_reply *a, const struct wr_json *doc)
 }
 
 /* Who wants all of an answer has asked for one choice. */
-static void read_event(struct wr_reply *a, const struct wr_json *doc)
+static void read_chat_event(struct wr_reply *a, const struct wr_json *doc)
 {
     wr_json_id choices = wr_json_find(doc, 0, "choices");
 
@@ -341,7 +342,7 @@ static void read_event(struct wr_reply *a, const struct wr_json *doc)
     }
 }
 
-static bool read_whole(struct wr_reply *a, const struct wr_json *doc)
+static bool read_chat_whole(struct wr_reply *a, const struct wr_json *doc)
 {
     wr_json_id choices = wr_json_find(doc, 0, "choices");
     bool is_answer = false;
@@ -398,7 +399,7 @@ static void write_answer_message(const struct wr_reply *a, struct wr_json_writer
     wr_json_write_array_end(w);
 }
 
-static void write_answer(struct wr_reply *a, struct wr_json_writer *w)
+static void write_chat_answer(struct wr_reply *a, struct wr_json_writer *w)
 {
     wr_json_write_key(w, "choices");
     wr_json_write_array(w);
@@ -415,7 +416,7 @@ static void write_answer(struct wr_reply *a, struct wr_json_writer *w)
 /* ---- writing ---- */
 
 /* They wait for those that may follow. */
-static void add_words(struct wr_body *b, weir_span text)
+static void add_chat_words(struct wr_body *b, weir_span text)
 {
     if (!b->joins)
         wr_body_close(b);
@@ -424,7 +425,7 @@ static void add_words(struct wr_body *b, weir_span text)
     wr_buf_append(&b->words, text);
 }
 
-static void write_image(struct wr_body *b, const struct wr_line_image *image)
+static void write_chat_image(struct wr_body *b, const struct wr_line_image *image)
 {
     wr_json_write_object(&b->w);
     wr_json_member_word(&b->w, "type", "image_url");
@@ -470,17 +471,17 @@ static void write_model_message(struct wr_body *b, const struct wr_line *line)
     wr_json_write_object_end(&b->w);
 }
 
-static void write_line(struct wr_body *b, const struct wr_line *line)
+static void write_chat_line(struct wr_body *b, const struct wr_line *line)
 {
     switch (line->kind) {
     case WR_LINE_NOTICE:
         if (b->alternates)
-            add_words(b, line->text);
+            add_chat_words(b, line->text);
         else
             wr_body_plain(b, line->role ? line->role : "system", line->text);
         break;
     case WR_LINE_WORDS:
-        add_words(b, line->text);
+        add_chat_words(b, line->text);
         wr_body_keep_images(b, line);
         break;
     case WR_LINE_RESULT:
@@ -498,7 +499,7 @@ static void write_line(struct wr_body *b, const struct wr_line *line)
     }
 }
 
-static void write_reply(struct wr_body *b, const struct wr_line *line)
+static void write_chat_reply(struct wr_body *b, const struct wr_line *line)
 {
     wr_json_member_word(&b->w, "id", "chatcmpl-meter");
     wr_json_member_word(&b->w, "object", "chat.completion");
@@ -538,24 +539,24 @@ const struct wr_api wr_api_chat = {
     .paths = paths,
     .paths_count = WR_COUNT_OF(paths),
     .upstreams = upstreams,
-    .read_request = read_request,
+    .read_request = read_chat_request,
     .list_tools = wr_list_tools,
     .list_key = "messages",
     .content_key = "content",
     .framing = {.request = 3, .message = 4, .call = 8, .tools = 12, .tool = 8},
     .may_alternate = true,
     .marks_blocks_only = true,
-    .look = look_at,
-    .read_event = read_event,
-    .read_whole = read_whole,
+    .look = look_at_chat,
+    .read_event = read_chat_event,
+    .read_whole = read_chat_whole,
     .read_item = read_answer_message,
-    .write_answer = write_answer,
+    .write_answer = write_chat_answer,
     .write_error = wr_write_openai_error,
     .write_prompt = wr_body_prompts,
     .write_tool = wr_body_function,
-    .write_line = write_line,
-    .write_image = write_image,
-    .write_reply = write_reply,
+    .write_line = write_chat_line,
+    .write_image = write_chat_image,
+    .write_reply = write_chat_reply,
     .output_max_key = "max_tokens",
     .provider_max_key = "max_completion_tokens",
     .has_prompt_in_list = true,

@@ -112,8 +112,8 @@ static weir_status set_parts(struct wr_transcript *t, struct wr_segment *segment
     return only == WR_JSON_NONE ? WEIR_OK : wr_set_result_parts(t, segment, content, NULL);
 }
 
-static weir_status read_result(struct wr_transcript *t, const struct wr_place *place,
-                               wr_json_id blocks, wr_json_id block, wr_json_id result)
+static weir_status read_converse_result(struct wr_transcript *t, const struct wr_place *place,
+                                        wr_json_id blocks, wr_json_id block, wr_json_id result)
 {
     static const char *const names[] = {"toolUseId", "content", "status", "type"};
     struct wr_segment segment = wr_segment_at(place, WEIR_KIND_TOOL_RESULT, result);
@@ -150,8 +150,8 @@ static weir_status read_point(struct wr_transcript *t, const struct wr_place *pl
     return WEIR_OK;
 }
 
-static weir_status read_block(struct wr_transcript *t, const struct wr_place *place,
-                              wr_json_id blocks, wr_json_id block)
+static weir_status read_converse_block(struct wr_transcript *t, const struct wr_place *place,
+                                       wr_json_id blocks, wr_json_id block)
 {
     bool calls = place->role == WEIR_ROLE_USER || place->role == WEIR_ROLE_ASSISTANT;
     wr_json_id fields[F_COUNT];
@@ -166,13 +166,14 @@ static weir_status read_block(struct wr_transcript *t, const struct wr_place *pl
     if (calls && fields[F_USE] != WR_JSON_NONE)
         return read_use(t, place, blocks, block, fields[F_USE]);
     if (calls && fields[F_RESULT] != WR_JSON_NONE)
-        return read_result(t, place, blocks, block, fields[F_RESULT]);
+        return read_converse_result(t, place, blocks, block, fields[F_RESULT]);
     if (calls && fields[F_REASONING] != WR_JSON_NONE)
         return read_reasoning(t, place, blocks, block, fields[F_REASONING]);
     return read_exact(t, place, blocks, block);
 }
 
-static weir_status read_message(struct wr_transcript *t, wr_json_id list, wr_json_id message)
+static weir_status read_converse_message(struct wr_transcript *t, wr_json_id list,
+                                         wr_json_id message)
 {
     static const char *const names[] = {"role", "content"};
     wr_json_id values[2];
@@ -182,10 +183,10 @@ static weir_status read_message(struct wr_transcript *t, wr_json_id list, wr_jso
     if (!is_unique || place.role == WEIR_ROLE_NONE || place.role == WEIR_ROLE_TOOL ||
         !wr_json_is(t->doc, values[1], WR_JSON_ARRAY))
         return wr_add_opaque(t, &place, WEIR_KIND_OTHER, message, false);
-    return wr_add_content(t, &place, values[1], read_block);
+    return wr_add_content(t, &place, values[1], read_converse_block);
 }
 
-static weir_status read_request(struct wr_transcript *t)
+static weir_status read_converse_request(struct wr_transcript *t)
 {
     static const char *const names[] = {"messages", "toolConfig", "system", "inferenceConfig"};
     struct wr_place instructions = {WR_JSON_NONE, WR_JSON_NONE, WEIR_ROLE_SYSTEM};
@@ -201,16 +202,16 @@ static weir_status read_request(struct wr_transcript *t)
     weir_status status =
         wr_add_whole(t, WEIR_KIND_TOOLS, WEIR_ROLE_NONE, wr_json_find(doc, top[1], "tools"));
     if (!status)
-        status = wr_add_content(t, &instructions, top[2], read_block);
+        status = wr_add_content(t, &instructions, top[2], read_converse_block);
     for (wr_json_id m = wr_first_unread(t, &status); !status && m != WR_JSON_NONE;
          m = wr_json_next(doc, t->list, m))
-        status = read_message(t, t->list, m);
+        status = read_converse_message(t, t->list, m);
     return status;
 }
 
 /* ---- answers ---- */
 
-static enum wr_look look_at(const struct wr_sse_event *event)
+static enum wr_look look_at_converse(const struct wr_sse_event *event)
 {
     static const char *const telling[] = {"contentBlockStart", "messageStop", "metadata", "error"};
 
@@ -286,7 +287,7 @@ static void extend_part(struct wr_reply *a, const struct wr_json *doc, wr_json_i
 }
 
 /* What an event is, is told by its members too: the frame's name is not at hand. */
-static void read_event(struct wr_reply *a, const struct wr_json *doc)
+static void read_converse_event(struct wr_reply *a, const struct wr_json *doc)
 {
     static const char *const names[] = {"contentBlockIndex", "start", "delta", "usage", "error",
                                         "stopReason"};
@@ -312,7 +313,7 @@ static void read_event(struct wr_reply *a, const struct wr_json *doc)
     wr_answer_read_error(a, doc, fields[4], 0);
 }
 
-static void read_item(struct wr_reply *a, const struct wr_json *doc, wr_json_id block)
+static void read_converse_item(struct wr_reply *a, const struct wr_json *doc, wr_json_id block)
 {
     wr_json_id use = wr_json_find(doc, block, "toolUse");
     wr_json_id input = wr_json_find(doc, use, "input");
@@ -339,7 +340,7 @@ static void read_item(struct wr_reply *a, const struct wr_json *doc, wr_json_id 
     wr_buf_append(&part->raw, wr_json_raw(doc, block));
 }
 
-static bool read_whole(struct wr_reply *a, const struct wr_json *doc)
+static bool read_converse_whole(struct wr_reply *a, const struct wr_json *doc)
 {
     wr_json_id message = wr_json_find(doc, wr_json_find(doc, 0, "output"), "message");
     wr_json_id content = wr_json_find(doc, message, "content");
@@ -395,7 +396,7 @@ static bool is_object(struct wr_arena *arena, weir_span text)
     return !text.len || !wr_json_parse(&doc, arena, text, NULL, NULL);
 }
 
-static void write_answer(struct wr_reply *a, struct wr_json_writer *w)
+static void write_converse_answer(struct wr_reply *a, struct wr_json_writer *w)
 {
     wr_json_write_key(w, "output");
     wr_json_write_object(w);
@@ -418,7 +419,7 @@ static void write_answer(struct wr_reply *a, struct wr_json_writer *w)
     wr_json_member_word(w, "stopReason", a->finish);
 }
 
-static void write_error(struct wr_json_writer *w, int status, const char *message)
+static void write_converse_error(struct wr_json_writer *w, int status, const char *message)
 {
     (void)status;
     wr_json_member_word(w, "message", message);
@@ -490,7 +491,7 @@ static void write_blocks(struct wr_body *b, const struct wr_line *line)
     }
 }
 
-static void write_result(struct wr_body *b, const struct wr_line *line)
+static void write_converse_result(struct wr_body *b, const struct wr_line *line)
 {
     wr_json_write_object(&b->w);
     wr_json_write_key(&b->w, "toolResult");
@@ -506,7 +507,7 @@ static void write_result(struct wr_body *b, const struct wr_line *line)
     wr_json_write_object_end(&b->w);
 }
 
-static void write_image(struct wr_body *b, const struct wr_line_image *image)
+static void write_converse_image(struct wr_body *b, const struct wr_line_image *image)
 {
     wr_json_write_object(&b->w);
     wr_json_write_key(&b->w, "image");
@@ -521,7 +522,7 @@ static void write_image(struct wr_body *b, const struct wr_line_image *image)
 }
 
 /* What the host says at its place is the user's here. */
-static void write_line(struct wr_body *b, const struct wr_line *line)
+static void write_converse_line(struct wr_body *b, const struct wr_line *line)
 {
     wr_body_open(b, line->kind == WR_LINE_ANSWER ? "assistant" : "user");
     switch (line->kind) {
@@ -531,7 +532,7 @@ static void write_line(struct wr_body *b, const struct wr_line *line)
         wr_body_images(b, line);
         break;
     case WR_LINE_RESULT:
-        write_result(b, line);
+        write_converse_result(b, line);
         break;
     case WR_LINE_ANSWER:
         write_blocks(b, line);
@@ -539,7 +540,7 @@ static void write_line(struct wr_body *b, const struct wr_line *line)
     }
 }
 
-static void write_reply(struct wr_body *b, const struct wr_line *line)
+static void write_converse_reply(struct wr_body *b, const struct wr_line *line)
 {
     wr_json_write_key(&b->w, "output");
     wr_json_write_object(&b->w);
@@ -585,7 +586,7 @@ static const char *const continuation_words[] = {"number of toolresult blocks",
 const struct wr_api wr_api_converse = {
     .dialect = WEIR_DIALECT_CONVERSE,
     .name = "converse",
-    .read_request = read_request,
+    .read_request = read_converse_request,
     .list_tools = wr_list_tools,
     .list_key = "messages",
     .content_key = "content",
@@ -594,17 +595,17 @@ const struct wr_api wr_api_converse = {
     .has_user_ends = true,
     .has_results_first = true,
     .must_alternate = true,
-    .look = look_at,
-    .read_event = read_event,
-    .read_whole = read_whole,
-    .read_item = read_item,
-    .write_answer = write_answer,
-    .write_error = write_error,
+    .look = look_at_converse,
+    .read_event = read_converse_event,
+    .read_whole = read_converse_whole,
+    .read_item = read_converse_item,
+    .write_answer = write_converse_answer,
+    .write_error = write_converse_error,
     .write_prompt = write_prompt,
     .write_tool = write_tool,
-    .write_line = write_line,
-    .write_image = write_image,
-    .write_reply = write_reply,
+    .write_line = write_converse_line,
+    .write_image = write_converse_image,
+    .write_reply = write_converse_reply,
     .drops_item = drops_item,
     .is_signed_item = is_signed_item,
     .marker_key = "cachePoint",

@@ -331,7 +331,7 @@ static wr_hash128 hash_of(weir_span name, weir_span data)
 /* ---- in ---- */
 
 /* False: there is no room; its event will get a new frame. */
-static bool keep(struct wr_bridge *b, const struct wr_sse_event *event, weir_span raw)
+static bool keep_event(struct wr_bridge *b, const struct wr_sse_event *event, weir_span raw)
 {
     if (!WR_HEAP_ROOM(b->kept, b->kept_count, b->kept_cap, KEPT_CAP_FIRST))
         return false;
@@ -391,7 +391,7 @@ static void on_frame(void *user, const struct wr_frame *frame)
         return;
     }
     b->is_named |= wr_span_is(frame->kind, "event") && !wr_span_is(frame->name, "chunk");
-    (void)keep(b, &event, frame->raw);
+    (void)keep_event(b, &event, frame->raw);
     if (event.name.len) {
         wr_buf_text(b->out, "event: ");
         wr_buf_append(b->out, event.name);

@@ -44,7 +44,7 @@ static weir_span model_of_path(weir_span path)
 /* ---- answers ---- */
 
 /* Every event has a usage, and the last one's counts: that one says why the answer ended. */
-static enum wr_look look_at(const struct wr_sse_event *event)
+static enum wr_look look_at_gemini(const struct wr_sse_event *event)
 {
     static const char *const telling[] = {"\"finishReason\"", "\"functionCall\"", "\"error\"",
                                           "\"blockReason\""};
@@ -130,7 +130,7 @@ static void add_part(struct wr_reply *a, const struct wr_json *doc, wr_json_id p
     }
 }
 
-static void read_item(struct wr_reply *a, const struct wr_json *doc, wr_json_id part)
+static void read_gemini_item(struct wr_reply *a, const struct wr_json *doc, wr_json_id part)
 {
     add_part(a, doc, part, false);
 }
@@ -167,12 +167,12 @@ static bool read_chunk(struct wr_reply *a, const struct wr_json *doc, wr_json_id
     return candidates != WR_JSON_NONE || feedback != WR_JSON_NONE;
 }
 
-static void read_event(struct wr_reply *a, const struct wr_json *doc)
+static void read_gemini_event(struct wr_reply *a, const struct wr_json *doc)
 {
     (void)read_chunk(a, doc, 0, true);
 }
 
-static bool read_whole(struct wr_reply *a, const struct wr_json *doc)
+static bool read_gemini_whole(struct wr_reply *a, const struct wr_json *doc)
 {
     bool is_answer = false;
 
@@ -232,7 +232,7 @@ static void end_candidate(struct wr_json_writer *w, const char *why)
     wr_json_write_array_end(w);
 }
 
-static void write_answer(struct wr_reply *a, struct wr_json_writer *w)
+static void write_gemini_answer(struct wr_reply *a, struct wr_json_writer *w)
 {
     begin_candidate(w);
     for (size_t i = 0; i < a->parts_count; i++)
@@ -255,7 +255,7 @@ static const char *status_word(int status)
     return "INTERNAL";
 }
 
-static void write_error(struct wr_json_writer *w, int status, const char *message)
+static void write_gemini_error(struct wr_json_writer *w, int status, const char *message)
 {
     wr_json_write_key(w, "error");
     wr_json_write_object(w);
@@ -362,7 +362,7 @@ static void write_parts(struct wr_body *b, const struct wr_line *line)
     write_calls(b, line);
 }
 
-static void write_result(struct wr_body *b, const struct wr_line *line)
+static void write_gemini_result(struct wr_body *b, const struct wr_line *line)
 {
     weir_span tool = wr_body_tool_of(b, line->call_id);
 
@@ -382,7 +382,7 @@ static void write_result(struct wr_body *b, const struct wr_line *line)
     wr_json_write_object_end(&b->w);
 }
 
-static void write_image(struct wr_body *b, const struct wr_line_image *image)
+static void write_gemini_image(struct wr_body *b, const struct wr_line_image *image)
 {
     char type[32];
 
@@ -398,7 +398,7 @@ static void write_image(struct wr_body *b, const struct wr_line_image *image)
 
 /* What is put into a conversation in the model's name is the user's here: calls of the model may
  * stand behind it, and those must not stand behind its words. */
-static void write_line(struct wr_body *b, const struct wr_line *line)
+static void write_gemini_line(struct wr_body *b, const struct wr_line *line)
 {
     bool is_models = line->kind == WR_LINE_ANSWER && !b->is_single;
 
@@ -410,7 +410,7 @@ static void write_line(struct wr_body *b, const struct wr_line *line)
         wr_body_images(b, line);
         break;
     case WR_LINE_RESULT:
-        write_result(b, line);
+        write_gemini_result(b, line);
         break;
     case WR_LINE_ANSWER:
         write_parts(b, line);
@@ -418,7 +418,7 @@ static void write_line(struct wr_body *b, const struct wr_line *line)
     }
 }
 
-static void write_reply(struct wr_body *b, const struct wr_line *line)
+static void write_gemini_reply(struct wr_body *b, const struct wr_line *line)
 {
     begin_candidate(&b->w);
     write_parts(b, line);
@@ -505,17 +505,17 @@ const struct wr_api wr_api_gemini = {
     .framing = {.request = 4, .message = 4, .call = 16, .tools = 16, .tool = 12},
     .has_user_ends = true,
     .has_calls_next = true,
-    .look = look_at,
-    .read_event = read_event,
-    .read_whole = read_whole,
-    .read_item = read_item,
-    .write_answer = write_answer,
-    .write_error = write_error,
+    .look = look_at_gemini,
+    .read_event = read_gemini_event,
+    .read_whole = read_gemini_whole,
+    .read_item = read_gemini_item,
+    .write_answer = write_gemini_answer,
+    .write_error = write_gemini_error,
     .write_prompt = write_prompt,
     .write_tool = write_tool,
-    .write_line = write_line,
-    .write_image = write_image,
-    .write_reply = write_reply,
+    .write_line = write_gemini_line,
+    .write_image = write_gemini_image,
+    .write_reply = write_gemini_reply,
     .drops_item = drops_item,
     .tools_key = "functionDeclarations",
     .model_front = "models/",

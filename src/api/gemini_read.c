@@ -45,8 +45,8 @@ wr_json_id wr_gemini_find(const struct wr_json *doc, wr_json_id object, const ch
 
 /* ---- calls and their results ---- */
 
-static weir_status read_call(struct wr_calls *calls, const struct wr_place *place, wr_json_id parts,
-                             wr_json_id part, wr_json_id call)
+static weir_status read_gemini_call(struct wr_calls *calls, const struct wr_place *place,
+                                    wr_json_id parts, wr_json_id part, wr_json_id call)
 {
     static const char *const names[] = {"name", "args", "id"};
     struct wr_transcript *t = calls->t;
@@ -100,8 +100,8 @@ static weir_status read_response(struct wr_calls *calls, const struct wr_place *
 
 /* ---- parts ---- */
 
-static weir_status read_text(struct wr_transcript *t, const struct wr_place *place,
-                             wr_json_id parts, wr_json_id part, const wr_json_id *fields)
+static weir_status read_gemini_text(struct wr_transcript *t, const struct wr_place *place,
+                                    wr_json_id parts, wr_json_id part, const wr_json_id *fields)
 {
     if (wr_json_is(t->doc, fields[P_THOUGHT], WR_JSON_TRUE)) {
         struct wr_segment segment = wr_segment_at(place, WEIR_KIND_REASONING, fields[P_TEXT]);
@@ -136,11 +136,11 @@ static weir_status read_part(struct wr_calls *calls, const struct wr_place *plac
     if (!wr_gemini_pick(t->doc, part, fields))
         return wr_add_exact_block(t, place, WEIR_KIND_OTHER, parts, part, false);
     if (fields[P_CALL] != WR_JSON_NONE && from_model)
-        return read_call(calls, place, parts, part, fields[P_CALL]);
+        return read_gemini_call(calls, place, parts, part, fields[P_CALL]);
     if (fields[P_RESPONSE] != WR_JSON_NONE && place->role == WEIR_ROLE_USER)
         return read_response(calls, place, parts, part, fields[P_RESPONSE]);
     if (wr_json_is(t->doc, fields[P_TEXT], WR_JSON_STRING))
-        return read_text(t, place, parts, part, fields);
+        return read_gemini_text(t, place, parts, part, fields);
     for (int i = P_INLINE; i <= P_FILE; i++)
         if (fields[i] != WR_JSON_NONE)
             return read_data(t, place, parts, part, fields[i]);

@@ -314,7 +314,7 @@ static void join_word(struct wr_join *j, const struct wr_join_event *event)
         wr_join_hold(j, event, NULL);
 }
 
-static void join_event(struct wr_join *j, const struct wr_join_event *event)
+static void join_chat_event(struct wr_join *j, const struct wr_join_event *event)
 {
     if (j->is_ending) {
         show_end(j, event);
@@ -346,8 +346,8 @@ static void join_event(struct wr_join *j, const struct wr_join_event *event)
 
 /* ---- results and errors ---- */
 
-static void write_result(struct wr_json_writer *w, const struct wr_own_call *call, weir_span text,
-                         bool is_error)
+static void write_joined_chat_result(struct wr_json_writer *w, const struct wr_own_call *call,
+                                     weir_span text, bool is_error)
 {
     (void)is_error; /* the API has no word for it */
     wr_json_write_object(w);
@@ -363,11 +363,11 @@ static void write_result(struct wr_json_writer *w, const struct wr_own_call *cal
 static const char *const call_words[] = {"tool_calls", "stop", "function_call", NULL};
 
 const struct wr_joiner wr_joiner_chat = {
-    .join_event = join_event,
+    .join_event = join_chat_event,
     .read_leg = wr_chat_read_leg,
     .edit_whole = wr_chat_edit_whole,
     .write_elements = wr_chat_write_elements,
-    .write_result = write_result,
+    .write_result = write_joined_chat_result,
     .error_front = "data: ",
     .error_back = "\n\n",
     .ping = ": ping\n\n",

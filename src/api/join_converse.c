@@ -51,7 +51,7 @@ static void join_end(struct wr_join *j, const struct wr_join_event *event)
     wr_join_show(j, event, &splice);
 }
 
-static void join_event(struct wr_join *j, const struct wr_join_event *event)
+static void join_converse_event(struct wr_join *j, const struct wr_join_event *event)
 {
     static const char *const names[] = {"contentBlockIndex", "stopReason", "usage", "role",
                                         "error"};
@@ -100,8 +100,8 @@ static void edit_whole(struct wr_join *j, struct wr_splice *splice, const struct
     wr_join_edit_usage(j, splice, doc, wr_json_find(doc, 0, "usage"));
 }
 
-static void write_result(struct wr_json_writer *w, const struct wr_own_call *call, weir_span text,
-                         bool is_error)
+static void write_joined_converse_result(struct wr_json_writer *w, const struct wr_own_call *call,
+                                         weir_span text, bool is_error)
 {
     wr_json_write_object(w);
     wr_json_write_key(w, "toolResult");
@@ -120,7 +120,7 @@ static void write_result(struct wr_json_writer *w, const struct wr_own_call *cal
 }
 
 /* As the bridge takes it for an exception. */
-static void write_error(struct wr_join *j, const char *message, struct wr_buf *out)
+static void write_joined_converse_error(struct wr_join *j, const char *message, struct wr_buf *out)
 {
     struct wr_json_writer writer;
 
@@ -170,12 +170,12 @@ static wr_json_id find_tools(const struct wr_transcript *t)
 static const char *const call_words[] = {"tool_use", NULL};
 
 const struct wr_joiner wr_joiner_converse = {
-    .join_event = join_event,
+    .join_event = join_converse_event,
     .read_leg = read_leg,
     .edit_whole = edit_whole,
     .write_elements = wr_leg_write_blocks,
-    .write_result = write_result,
-    .write_error = write_error,
+    .write_result = write_joined_converse_result,
+    .write_error = write_joined_converse_error,
     .ping = "",
     .call_words = call_words,
     .may_join = may_join,

@@ -208,7 +208,7 @@ static void join_chunk(struct wr_join *j, const struct wr_join_event *event, con
         wr_join_show(j, event, &splice);
 }
 
-static void join_event(struct wr_join *j, const struct wr_join_event *event)
+static void join_gemini_event(struct wr_join *j, const struct wr_join_event *event)
 {
     const struct wr_json *doc = event->doc;
 
@@ -456,8 +456,8 @@ static void write_elements(const struct wr_leg *leg, struct wr_buf *out)
     wr_buf_text(out, "]}");
 }
 
-static void write_result(struct wr_json_writer *w, const struct wr_own_call *call, weir_span text,
-                         bool is_error)
+static void write_joined_gemini_result(struct wr_json_writer *w, const struct wr_own_call *call,
+                                       weir_span text, bool is_error)
 {
     wr_json_write_object(w);
     wr_json_write_key(w, "functionResponse");
@@ -478,11 +478,11 @@ static void write_result(struct wr_json_writer *w, const struct wr_own_call *cal
 static const char *const call_words[] = {"STOP", NULL};
 
 const struct wr_joiner wr_joiner_gemini = {
-    .join_event = join_event,
+    .join_event = join_gemini_event,
     .read_leg = read_leg,
     .edit_whole = edit_whole,
     .write_elements = write_elements,
-    .write_result = write_result,
+    .write_result = write_joined_gemini_result,
     .error_front = "data: ",
     .error_back = "\n\n",
     .ping = ": ping\n\n",

@@ -94,7 +94,7 @@ static void join_end(struct wr_join *j, const struct wr_join_event *event)
     wr_join_show(j, event, &splice);
 }
 
-static void join_event(struct wr_join *j, const struct wr_join_event *event)
+static void join_messages_event(struct wr_join *j, const struct wr_join_event *event)
 {
     const struct wr_json *doc = event->doc;
 
@@ -211,8 +211,8 @@ static void edit_whole(struct wr_join *j, struct wr_splice *splice, const struct
     wr_join_edit_usage(j, splice, doc, wr_json_find(doc, 0, "usage"));
 }
 
-static void write_result(struct wr_json_writer *w, const struct wr_own_call *call, weir_span text,
-                         bool is_error)
+static void write_joined_messages_result(struct wr_json_writer *w, const struct wr_own_call *call,
+                                         weir_span text, bool is_error)
 {
     wr_json_write_object(w);
     wr_json_member_word(w, "type", "tool_result");
@@ -250,11 +250,11 @@ static bool is_hosted(const struct wr_json *doc, wr_json_id tool)
 static const char *const call_words[] = {"tool_use", NULL};
 
 const struct wr_joiner wr_joiner_messages = {
-    .join_event = join_event,
+    .join_event = join_messages_event,
     .read_leg = read_leg,
     .edit_whole = edit_whole,
     .write_elements = wr_leg_write_blocks,
-    .write_result = write_result,
+    .write_result = write_joined_messages_result,
     .error_front = "event: error\ndata: ",
     .error_back = "\n\n",
     .ping = "event: ping\ndata: {\"type\": \"ping\"}\n\n",

@@ -25,7 +25,7 @@ static bool says(const struct wr_json *doc, wr_json_id message, const char *key)
     return wr_json_is(doc, id, WR_JSON_STRING) && wr_json_inner(doc, id).len;
 }
 
-static struct line read_line(const struct wr_json *doc)
+static struct line read_joined_ollama_line(const struct wr_json *doc)
 {
     struct line l = {.message = wr_json_find(doc, 0, "message")};
 
@@ -92,7 +92,7 @@ static void hold_end(struct wr_join *j, const struct wr_join_event *event, const
     wr_join_hold(j, event, &splice);
 }
 
-static void join_event(struct wr_join *j, const struct wr_join_event *event)
+static void join_ollama_event(struct wr_join *j, const struct wr_join_event *event)
 {
     const struct wr_json *doc = event->doc;
     struct wr_splice splice;
@@ -101,7 +101,7 @@ static void join_event(struct wr_join *j, const struct wr_join_event *event)
         wr_join_show(j, event, NULL);
         return;
     }
-    struct line l = read_line(doc);
+    struct line l = read_joined_ollama_line(doc);
     j->has_hidden |= l.own_count > 0;
     if (wr_json_find(doc, 0, "error") != WR_JSON_NONE && !wr_join_is_first(j)) {
         j->has_error = true;
@@ -122,8 +122,8 @@ static void join_event(struct wr_join *j, const struct wr_join_event *event)
     }
 }
 
-static void write_result(struct wr_json_writer *w, const struct wr_own_call *call, weir_span text,
-                         bool is_error)
+static void write_joined_ollama_result(struct wr_json_writer *w, const struct wr_own_call *call,
+                                       weir_span text, bool is_error)
 {
     (void)is_error; /* the API has no word for it */
     wr_json_write_object(w);
@@ -157,11 +157,11 @@ static uint64_t mark_call(const struct wr_json *doc, wr_json_id call, struct wr_
 static const char *const call_words[] = {"stop", NULL}; /* it has no other word for it */
 
 const struct wr_joiner wr_joiner_ollama = {
-    .join_event = join_event,
+    .join_event = join_ollama_event,
     .read_leg = wr_chat_read_leg,
     .edit_whole = wr_chat_edit_whole,
     .write_elements = wr_chat_write_elements,
-    .write_result = write_result,
+    .write_result = write_joined_ollama_result,
     .error_front = "",
     .error_back = "\n",
     .ping = "",

@@ -146,7 +146,7 @@ static bool is_end(const struct wr_json *doc)
            is_type(doc, 0, "response.failed");
 }
 
-static void join_event(struct wr_join *j, const struct wr_join_event *event)
+static void join_responses_event(struct wr_join *j, const struct wr_join_event *event)
 {
     const struct wr_json *doc = event->doc;
 
@@ -258,8 +258,8 @@ static void write_elements(const struct wr_leg *leg, struct wr_buf *out)
     }
 }
 
-static void write_result(struct wr_json_writer *w, const struct wr_own_call *call, weir_span text,
-                         bool is_error)
+static void write_joined_responses_result(struct wr_json_writer *w, const struct wr_own_call *call,
+                                          weir_span text, bool is_error)
 {
     (void)is_error; /* the API has no word for it */
     wr_json_write_object(w);
@@ -270,7 +270,7 @@ static void write_result(struct wr_json_writer *w, const struct wr_own_call *cal
 }
 
 /* A response that has begun fails as one: a client that waits for its end hears of it. */
-static void write_error(struct wr_join *j, const char *message, struct wr_buf *out)
+static void write_joined_responses_error(struct wr_join *j, const char *message, struct wr_buf *out)
 {
     struct wr_json_writer w;
 
@@ -307,12 +307,12 @@ static void write_error(struct wr_join *j, const char *message, struct wr_buf *o
 static const char *const call_words[] = {"completed", NULL};
 
 const struct wr_joiner wr_joiner_responses = {
-    .join_event = join_event,
+    .join_event = join_responses_event,
     .read_leg = read_leg,
     .edit_whole = edit_whole,
     .write_elements = write_elements,
-    .write_result = write_result,
-    .write_error = write_error,
+    .write_result = write_joined_responses_result,
+    .write_error = write_joined_responses_error,
     .ping = ": ping\n\n",
     .call_words = call_words,
     .may_join = wr_own_responses_may_join,

@@ -55,9 +55,9 @@ static weir_status read_use(struct wr_transcript *t, const struct wr_place *plac
     return status ? status : wr_transcript_add(t, &segment);
 }
 
-static weir_status read_result(struct wr_transcript *t, const struct wr_place *place,
-                               wr_json_id blocks, wr_json_id block,
-                               const wr_json_id fields[F_COUNT])
+static weir_status read_messages_result(struct wr_transcript *t, const struct wr_place *place,
+                                        wr_json_id blocks, wr_json_id block,
+                                        const wr_json_id fields[F_COUNT])
 {
     struct wr_segment segment = wr_segment_at(place, WEIR_KIND_TOOL_RESULT, block);
     weir_status status = WEIR_OK;
@@ -123,8 +123,8 @@ static weir_status read_server_block(struct wr_transcript *t, const struct wr_pl
     return status ? status : wr_transcript_add(t, &segment);
 }
 
-static weir_status read_block(struct wr_transcript *t, const struct wr_place *place,
-                              wr_json_id blocks, wr_json_id block)
+static weir_status read_messages_block(struct wr_transcript *t, const struct wr_place *place,
+                                       wr_json_id blocks, wr_json_id block)
 {
     const struct wr_json *doc = t->doc;
     wr_json_id fields[F_COUNT];
@@ -139,7 +139,7 @@ static weir_status read_block(struct wr_transcript *t, const struct wr_place *pl
     if (wr_json_text_is(doc, type, "tool_use"))
         return read_use(t, place, blocks, block, fields);
     if (wr_json_text_is(doc, type, "tool_result"))
-        return read_result(t, place, blocks, block, fields);
+        return read_messages_result(t, place, blocks, block, fields);
     if (wr_json_text_is(doc, type, "thinking") || wr_json_text_is(doc, type, "redacted_thinking"))
         return read_thinking(t, place, blocks, block, fields);
     enum wr_link link = server_link(doc, type);
@@ -148,7 +148,8 @@ static weir_status read_block(struct wr_transcript *t, const struct wr_place *pl
     return read_exact(t, place, blocks, block, type);
 }
 
-static weir_status read_message(struct wr_transcript *t, wr_json_id list, wr_json_id message)
+static weir_status read_messages_message(struct wr_transcript *t, wr_json_id list,
+                                         wr_json_id message)
 {
     static const char *const names[] = {"role", "content"};
     wr_json_id values[2];
@@ -157,16 +158,16 @@ static weir_status read_message(struct wr_transcript *t, wr_json_id list, wr_jso
 
     if (!unique || place.role == WEIR_ROLE_NONE || place.role == WEIR_ROLE_TOOL)
         return wr_add_opaque(t, &place, WEIR_KIND_OTHER, message, false);
-    return wr_add_content(t, &place, values[1], read_block);
+    return wr_add_content(t, &place, values[1], read_messages_block);
 }
 
 static weir_status read_system(struct wr_transcript *t, wr_json_id system)
 {
     struct wr_place place = {WR_JSON_NONE, WR_JSON_NONE, WEIR_ROLE_SYSTEM};
-    return wr_add_content(t, &place, system, read_block);
+    return wr_add_content(t, &place, system, read_messages_block);
 }
 
-static weir_status read_request(struct wr_transcript *transcript)
+static weir_status read_messages_request(struct wr_transcript *transcript)
 {
     static const char *const names[] = {"messages", "tools", "system", "thread"};
     const struct wr_json *doc = transcript->doc;
@@ -180,7 +181,7 @@ static weir_status read_request(struct wr_transcript *transcript)
         status = read_system(transcript, top[2]);
     for (wr_json_id m = wr_first_unread(transcript, &status); !status && m != WR_JSON_NONE;
          m = wr_json_next(doc, top[0], m))
-        status = read_message(transcript, top[0], m);
+        status = read_messages_message(transcript, top[0], m);
     return status;
 }
 
@@ -197,7 +198,7 @@ static bool is_continued(const struct wr_json *doc)
 
 /* ---- answers ---- */
 
-static enum wr_look look_at(const struct wr_sse_event *event)
+static enum wr_look look_at_messages(const struct wr_sse_event *event)
 {
     static const char *const telling[] = {"message_start", "content_block_start", "message_delta",
                                           "error"};
@@ -284,7 +285,7 @@ static void read_miss(struct wr_reply *a, const struct wr_json *doc, wr_json_id 
     wr_answer_read_miss(a, wr_answer_text(a, doc, said, "cache_miss_reason"));
 }
 
-static void read_event(struct wr_reply *a, const struct wr_json *doc)
+static void read_messages_event(struct wr_reply *a, const struct wr_json *doc)
 {
     wr_json_id message = wr_json_find(doc, 0, "message");
     wr_json_id number = wr_json_find(doc, 0, "index");
@@ -320,7 +321,7 @@ static void read_answer_block(struct wr_reply *a, const struct wr_json *doc, wr_
         wr_answer_extend(a, part, input == WR_JSON_NONE ? WR_LIT("{}") : wr_json_raw(doc, input));
 }
 
-static bool read_whole(struct wr_reply *a, const struct wr_json *doc)
+static bool read_messages_whole(struct wr_reply *a, const struct wr_json *doc)
 {
     wr_json_id content = wr_json_find(doc, 0, "content");
 
@@ -365,7 +366,7 @@ static bool is_json(struct wr_arena *arena, weir_span text)
     return !text.len || !wr_json_parse(&doc, arena, text, NULL, NULL);
 }
 
-static void write_answer(struct wr_reply *a, struct wr_json_writer *w)
+static void write_messages_answer(struct wr_reply *a, struct wr_json_writer *w)
 {
     wr_json_member_word(w, "role", "assistant");
     wr_json_member_word(w, "stop_reason", a->finish);
@@ -396,7 +397,7 @@ static const char *error_type(int status)
     return "api_error";
 }
 
-static void write_error(struct wr_json_writer *w, int status, const char *message)
+static void write_messages_error(struct wr_json_writer *w, int status, const char *message)
 {
     wr_json_member_word(w, "type", "error");
     wr_json_write_key(w, "error");
@@ -449,7 +450,7 @@ static void write_blocks(struct wr_body *b, const struct wr_line *line)
     }
 }
 
-static void write_image(struct wr_body *b, const struct wr_line_image *image)
+static void write_messages_image(struct wr_body *b, const struct wr_line_image *image)
 {
     char type[32];
 
@@ -466,7 +467,7 @@ static void write_image(struct wr_body *b, const struct wr_line_image *image)
 }
 
 /* What the host says at its place is a user message of its own here. */
-static void write_line(struct wr_body *b, const struct wr_line *line)
+static void write_messages_line(struct wr_body *b, const struct wr_line *line)
 {
     switch (line->kind) {
     case WR_LINE_NOTICE:
@@ -495,7 +496,7 @@ static void write_line(struct wr_body *b, const struct wr_line *line)
     }
 }
 
-static void write_reply(struct wr_body *b, const struct wr_line *line)
+static void write_messages_reply(struct wr_body *b, const struct wr_line *line)
 {
     wr_json_member_word(&b->w, "id", "msg_meter");
     wr_json_member_word(&b->w, "type", "message");
@@ -559,7 +560,7 @@ const struct wr_api wr_api_messages = {
     .paths_count = WR_COUNT_OF(paths),
     .fronts = fronts,
     .upstreams = upstreams,
-    .read_request = read_request,
+    .read_request = read_messages_request,
     .list_tools = wr_list_tools,
     .list_key = "messages",
     .content_key = "content",
@@ -570,17 +571,17 @@ const struct wr_api wr_api_messages = {
     .framing = {.request = 4, .message = 4, .call = 24, .tools = 346, .tool = 16},
     .has_user_ends = true,
     .has_results_first = true,
-    .look = look_at,
-    .read_event = read_event,
-    .read_whole = read_whole,
+    .look = look_at_messages,
+    .read_event = read_messages_event,
+    .read_whole = read_messages_whole,
     .read_item = read_answer_block,
-    .write_answer = write_answer,
-    .write_error = write_error,
+    .write_answer = write_messages_answer,
+    .write_error = write_messages_error,
     .write_prompt = write_prompt,
     .write_tool = write_tool,
-    .write_line = write_line,
-    .write_image = write_image,
-    .write_reply = write_reply,
+    .write_line = write_messages_line,
+    .write_image = write_messages_image,
+    .write_reply = write_messages_reply,
     .drops_item = drops_item,
     .is_signed_item = is_signed_item,
     .marker_key = "cache_control",

@@ -28,7 +28,8 @@ static weir_status no_blocks(struct wr_transcript *t, const struct wr_place *pla
     return wr_add_exact_block(t, place, WEIR_KIND_OTHER, blocks, block, false);
 }
 
-static weir_status read_call(struct wr_calls *calls, const struct wr_place *place, wr_json_id call)
+static weir_status read_ollama_call(struct wr_calls *calls, const struct wr_place *place,
+                                    wr_json_id call)
 {
     static const char *const names[] = {"id", "function"}, *const inside[] = {"name", "arguments"};
     struct wr_transcript *t = calls->t;
@@ -66,12 +67,12 @@ static weir_status read_assistant(struct wr_calls *calls, const struct wr_place 
         return status;
     for (wr_json_id call = wr_json_first(doc, fields[F_CALLS]); call != WR_JSON_NONE && !status;
          call = wr_json_next(doc, fields[F_CALLS], call))
-        status = read_call(calls, place, call);
+        status = read_ollama_call(calls, place, call);
     return status;
 }
 
-static weir_status read_result(struct wr_calls *calls, const struct wr_place *place,
-                               const wr_json_id fields[F_COUNT])
+static weir_status read_ollama_result(struct wr_calls *calls, const struct wr_place *place,
+                                      const wr_json_id fields[F_COUNT])
 {
     struct wr_transcript *t = calls->t;
     struct wr_segment segment = wr_segment_at(place, WEIR_KIND_TOOL_RESULT, place->message);
@@ -88,7 +89,7 @@ static weir_status read_result(struct wr_calls *calls, const struct wr_place *pl
     return status ? status : wr_transcript_add(t, &segment);
 }
 
-static weir_status read_message(struct wr_calls *calls, wr_json_id list, wr_json_id message)
+static weir_status read_ollama_message(struct wr_calls *calls, wr_json_id list, wr_json_id message)
 {
     struct wr_transcript *t = calls->t;
     wr_json_id fields[F_COUNT];
@@ -99,7 +100,7 @@ static weir_status read_message(struct wr_calls *calls, wr_json_id list, wr_json
     if (!is_unique || place.role == WEIR_ROLE_NONE)
         return wr_add_opaque(t, &place, WEIR_KIND_OTHER, message, false);
     if (place.role == WEIR_ROLE_TOOL)
-        return read_result(calls, &place, fields);
+        return read_ollama_result(calls, &place, fields);
     if (place.role == WEIR_ROLE_ASSISTANT)
         status = read_assistant(calls, &place, fields);
     else
@@ -110,7 +111,7 @@ static weir_status read_message(struct wr_calls *calls, wr_json_id list, wr_json
     return status;
 }
 
-static weir_status read_request(struct wr_transcript *t)
+static weir_status read_ollama_request(struct wr_transcript *t)
 {
     static const char *const names[] = {"messages", "tools", "options"};
     const struct wr_json *doc = t->doc;
@@ -132,13 +133,13 @@ static weir_status read_request(struct wr_transcript *t)
     wr_calls_init(&calls, t);
     calls.takes_nameless = true;
     for (; !status && message != WR_JSON_NONE; message = wr_json_next(doc, t->list, message))
-        status = read_message(&calls, t->list, message);
+        status = read_ollama_message(&calls, t->list, message);
     return status;
 }
 
 /* ---- answers ---- */
 
-static enum wr_look look_at(const struct wr_sse_event *event)
+static enum wr_look look_at_ollama(const struct wr_sse_event *event)
 {
     static const char *const telling[] = {"\"done\":true", "\"done\": true", "\"tool_calls\"",
                                           "\"error\""};
@@ -162,7 +163,7 @@ static void add_piece(struct wr_reply *a, enum wr_part_kind kind, weir_span text
     wr_answer_show(a, kind == WR_PART_TEXT ? WR_PIECE_TEXT : WR_PIECE_THINKING, text);
 }
 
-static void read_item(struct wr_reply *a, const struct wr_json *doc, wr_json_id message)
+static void read_ollama_item(struct wr_reply *a, const struct wr_json *doc, wr_json_id message)
 {
     wr_json_id list = wr_json_find(doc, message, "tool_calls");
 
@@ -207,13 +208,13 @@ static bool read_head(struct wr_reply *a, const struct wr_json *doc)
     return wr_json_is(doc, message, WR_JSON_OBJECT);
 }
 
-static void read_event(struct wr_reply *a, const struct wr_json *doc)
+static void read_ollama_event(struct wr_reply *a, const struct wr_json *doc)
 {
     if (read_head(a, doc))
-        read_item(a, doc, wr_json_find(doc, 0, "message"));
+        read_ollama_item(a, doc, wr_json_find(doc, 0, "message"));
 }
 
-static bool read_whole(struct wr_reply *a, const struct wr_json *doc)
+static bool read_ollama_whole(struct wr_reply *a, const struct wr_json *doc)
 {
     bool is_answer = read_head(a, doc);
 
@@ -248,7 +249,7 @@ static void write_answer_calls(const struct wr_reply *a, struct wr_json_writer *
         wr_json_write_array_end(w);
 }
 
-static void write_answer(struct wr_reply *a, struct wr_json_writer *w)
+static void write_ollama_answer(struct wr_reply *a, struct wr_json_writer *w)
 {
     static const char *const keys[] = {[WR_PART_TEXT] = "content", [WR_PART_THINKING] = "thinking"};
     bool has_text = false;
@@ -270,7 +271,7 @@ static void write_answer(struct wr_reply *a, struct wr_json_writer *w)
     wr_json_member_word(w, "done_reason", a->finish);
 }
 
-static void write_error(struct wr_json_writer *w, int status, const char *message)
+static void write_ollama_error(struct wr_json_writer *w, int status, const char *message)
 {
     (void)status;
     wr_json_member_word(w, "error", message);
@@ -340,7 +341,7 @@ static void write_model_message(struct wr_body *b, const struct wr_line *line)
     wr_json_write_object_end(&b->w);
 }
 
-static void write_result(struct wr_body *b, const struct wr_line *line)
+static void write_ollama_result(struct wr_body *b, const struct wr_line *line)
 {
     weir_span tool = wr_body_tool_of(b, line->call_id);
 
@@ -355,7 +356,7 @@ static void write_result(struct wr_body *b, const struct wr_line *line)
 }
 
 /* Words of the user wait for those that may follow; JSON that stands as it is cannot be joined. */
-static void add_words(struct wr_body *b, weir_span text)
+static void add_ollama_words(struct wr_body *b, weir_span text)
 {
     if (b->is_raw) {
         wr_body_plain(b, "user", text);
@@ -368,26 +369,26 @@ static void add_words(struct wr_body *b, weir_span text)
     wr_buf_append(&b->words, text);
 }
 
-static void write_image(struct wr_body *b, const struct wr_line_image *image)
+static void write_ollama_image(struct wr_body *b, const struct wr_line_image *image)
 {
     wr_json_write_text(&b->w, image->base64);
 }
 
-static void write_line(struct wr_body *b, const struct wr_line *line)
+static void write_ollama_line(struct wr_body *b, const struct wr_line *line)
 {
     switch (line->kind) {
     case WR_LINE_NOTICE:
         if (b->alternates)
-            add_words(b, line->text);
+            add_ollama_words(b, line->text);
         else
             wr_body_plain(b, line->role ? line->role : "system", line->text);
         break;
     case WR_LINE_WORDS:
-        add_words(b, line->text);
+        add_ollama_words(b, line->text);
         wr_body_keep_images(b, line);
         break;
     case WR_LINE_RESULT:
-        write_result(b, line);
+        write_ollama_result(b, line);
         break;
     case WR_LINE_ANSWER:
         wr_body_close(b);
@@ -396,7 +397,7 @@ static void write_line(struct wr_body *b, const struct wr_line *line)
     }
 }
 
-static void write_reply(struct wr_body *b, const struct wr_line *line)
+static void write_ollama_reply(struct wr_body *b, const struct wr_line *line)
 {
     wr_json_write_key(&b->w, "message");
     write_model_message(b, line);
@@ -422,24 +423,24 @@ const struct wr_api wr_api_ollama = {
     .paths_count = WR_COUNT_OF(paths),
     .fronts = fronts,
     .upstreams = upstreams,
-    .read_request = read_request,
+    .read_request = read_ollama_request,
     .list_tools = wr_list_tools,
     .list_key = "messages",
     .content_key = "content",
     .numbers_calls = true,
     .framing = {.request = 3, .message = 4, .call = 16, .tools = 12, .tool = 8},
-    .look = look_at,
-    .read_event = read_event,
-    .read_whole = read_whole,
-    .read_item = read_item,
-    .write_answer = write_answer,
-    .write_error = write_error,
+    .look = look_at_ollama,
+    .read_event = read_ollama_event,
+    .read_whole = read_ollama_whole,
+    .read_item = read_ollama_item,
+    .write_answer = write_ollama_answer,
+    .write_error = write_ollama_error,
     .write_prompt = wr_body_prompts,
     .write_tool = wr_body_function,
-    .write_line = write_line,
-    .write_image = write_image,
+    .write_line = write_ollama_line,
+    .write_image = write_ollama_image,
     .images_key = "images",
-    .write_reply = write_reply,
+    .write_reply = write_ollama_reply,
     .has_prompt_in_list = true,
     .end_words = end_words,
     .url = "http://127.0.0.1:11434",

@@ -121,8 +121,8 @@ static weir_span tool_name(struct wr_transcript *t, const wr_json_id fields[F_CO
     return joined;
 }
 
-static weir_status read_call(struct wr_transcript *t, const struct wr_place *place,
-                             const wr_json_id fields[F_COUNT], size_t row)
+static weir_status read_responses_call(struct wr_transcript *t, const struct wr_place *place,
+                                       const wr_json_id fields[F_COUNT], size_t row)
 {
     wr_json_id payload = fields[call_items[row].payload];
     struct wr_segment segment = wr_segment_at(place, WEIR_KIND_TOOL_CALL,
@@ -182,8 +182,8 @@ static weir_status set_stream_parts(struct wr_transcript *t, struct wr_segment *
     return WEIR_OK;
 }
 
-static weir_status read_result(struct wr_transcript *t, const struct wr_place *place,
-                               const wr_json_id fields[F_COUNT], size_t row)
+static weir_status read_responses_result(struct wr_transcript *t, const struct wr_place *place,
+                                         const wr_json_id fields[F_COUNT], size_t row)
 {
     struct wr_segment segment = wr_segment_at(place, WEIR_KIND_TOOL_RESULT, place->message);
     wr_json_id output = fields[F_OUTPUT];
@@ -269,17 +269,17 @@ static weir_status read_typed(struct wr_transcript *t, const struct wr_place *pl
 
     for (size_t i = 0; i < WR_COUNT_OF(call_items) && !is_hosted; i++)
         if (wr_json_text_is(doc, fields[F_TYPE], call_items[i].type))
-            return read_call(t, place, fields, i);
+            return read_responses_call(t, place, fields, i);
     for (size_t i = 0; i < WR_COUNT_OF(result_items) && !is_hosted; i++)
         if (wr_json_text_is(doc, fields[F_TYPE], result_items[i].type))
-            return read_result(t, place, fields, i);
+            return read_responses_result(t, place, fields, i);
     for (size_t i = 0; i < WR_COUNT_OF(exact_items); i++)
         if (wr_json_text_is(doc, fields[F_TYPE], exact_items[i].type))
             return read_exact(t, place, fields, i);
     return read_other(t, place, fields);
 }
 
-static weir_status read_item(struct wr_transcript *t, wr_json_id list, wr_json_id item)
+static weir_status read_responses_item(struct wr_transcript *t, wr_json_id list, wr_json_id item)
 {
     const struct wr_json *doc = t->doc;
     wr_json_id fields[F_COUNT];
@@ -315,7 +315,7 @@ static weir_status read_input(struct wr_transcript *t, wr_json_id input)
     t->list = input;
     for (wr_json_id item = wr_first_unread(t, &status); !status && item != WR_JSON_NONE;
          item = wr_json_next(doc, input, item))
-        status = read_item(t, input, item);
+        status = read_responses_item(t, input, item);
     return status;
 }
 
@@ -325,7 +325,7 @@ static weir_status read_instructions(struct wr_transcript *t, wr_json_id instruc
     return wr_add_content(t, &place, instructions, read_part);
 }
 
-static weir_status read_request(struct wr_transcript *transcript)
+static weir_status read_responses_request(struct wr_transcript *transcript)
 {
     static const char *const names[] = {"input", "tools", "instructions", "previous_response_id",
                                         "conversation"};
@@ -392,7 +392,7 @@ bool wr_responses_is_result(const struct wr_json *doc, wr_json_id item)
 
 /* ---- answers ---- */
 
-static enum wr_look look_at(const struct wr_sse_event *event)
+static enum wr_look look_at_responses(const struct wr_sse_event *event)
 {
     static const char *const telling[] = {"response.output_item.done", "response.completed",
                                           "response.failed", "response.incomplete", "error"};
@@ -479,7 +479,7 @@ static void end_response(struct wr_reply *a, const struct wr_json *doc)
         read_answer_item(a, doc, at);
 }
 
-static void read_event(struct wr_reply *a, const struct wr_json *doc)
+static void read_responses_event(struct wr_reply *a, const struct wr_json *doc)
 {
     if (is_type(doc, 0, "response.output_text.delta"))
         wr_answer_show(a, WR_PIECE_TEXT, wr_answer_text(a, doc, 0, "delta"));
@@ -495,7 +495,7 @@ static void read_event(struct wr_reply *a, const struct wr_json *doc)
         end_response(a, doc);
 }
 
-static bool read_whole(struct wr_reply *a, const struct wr_json *doc)
+static bool read_responses_whole(struct wr_reply *a, const struct wr_json *doc)
 {
     wr_json_id output = wr_json_find(doc, 0, "output");
 
@@ -506,7 +506,7 @@ static bool read_whole(struct wr_reply *a, const struct wr_json *doc)
     return true;
 }
 
-static void write_answer(struct wr_reply *a, struct wr_json_writer *w)
+static void write_responses_answer(struct wr_reply *a, struct wr_json_writer *w)
 {
     wr_json_member_word(w, "status", a->finish);
     wr_json_write_key(w, "output");
@@ -543,7 +543,7 @@ static void write_text(struct wr_body *b, const char *role, const char *type, we
         wr_body_close(b);
 }
 
-static void write_image(struct wr_body *b, const struct wr_line_image *image)
+static void write_responses_image(struct wr_body *b, const struct wr_line_image *image)
 {
     wr_json_write_object(&b->w);
     wr_json_member_word(&b->w, "type", "input_image");
@@ -581,7 +581,7 @@ static void write_output(struct wr_body *b, const struct wr_line *line)
     }
 }
 
-static void write_line(struct wr_body *b, const struct wr_line *line)
+static void write_responses_line(struct wr_body *b, const struct wr_line *line)
 {
     switch (line->kind) {
     case WR_LINE_NOTICE:
@@ -604,7 +604,7 @@ static void write_line(struct wr_body *b, const struct wr_line *line)
     }
 }
 
-static void write_reply(struct wr_body *b, const struct wr_line *line)
+static void write_responses_reply(struct wr_body *b, const struct wr_line *line)
 {
     wr_json_member_word(&b->w, "id", "resp_meter");
     wr_json_member_word(&b->w, "object", "response");
@@ -635,7 +635,7 @@ const struct wr_api wr_api_responses = {
     .paths = paths,
     .paths_count = WR_COUNT_OF(paths),
     .answer_part = "/responses/",
-    .read_request = read_request,
+    .read_request = read_responses_request,
     .list_tools = wr_list_tools,
     .list_key = "input",
     .may_lack_list = true,
@@ -646,17 +646,17 @@ const struct wr_api wr_api_responses = {
     .is_continued = is_continued,
     .framing = {.request = 3, .message = 4, .call = 8, .tools = 12, .tool = 8},
     .ties_reasoning = true,
-    .look = look_at,
-    .read_event = read_event,
-    .read_whole = read_whole,
+    .look = look_at_responses,
+    .read_event = read_responses_event,
+    .read_whole = read_responses_whole,
     .read_item = read_answer_item,
-    .write_answer = write_answer,
+    .write_answer = write_responses_answer,
     .write_error = wr_write_openai_error,
     .write_prompt = write_prompt,
     .write_tool = write_tool,
-    .write_line = write_line,
-    .write_image = write_image,
-    .write_reply = write_reply,
+    .write_line = write_responses_line,
+    .write_image = write_responses_image,
+    .write_reply = write_responses_reply,
     .output_max_key = "max_output_tokens",
     .provider_max_key = "max_output_tokens",
     .types_messages = true,

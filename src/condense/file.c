@@ -218,7 +218,7 @@ static bool is_of_tests(weir_span path)
     return wr_has_any_of(path, marks);
 }
 
-static weir_status choose(struct file *file)
+static weir_status choose_file(struct file *file)
 {
     struct wr_keep *keep = &file->keep;
     bool is_small = file->bytes_budget < SMALL_BYTES;
@@ -283,6 +283,6 @@ weir_status wr_condense_file(struct wr_condensed *out, struct wr_arena *arena,
     if (!status)
         status = judge_lines(&file);
     if (!status)
-        status = choose(&file);
+        status = choose_file(&file);
     return status ? status : wr_keep_write(&file.keep, out);
 }

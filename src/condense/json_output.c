@@ -446,7 +446,7 @@ static void rank_lines(struct json *json)
     find_ranks(json);
 }
 
-static weir_status choose(struct json *json, struct wr_condensed *out)
+static weir_status choose_json_output(struct json *json, struct wr_condensed *out)
 {
     weir_status status = cut_lines(json);
     if (status)
@@ -509,7 +509,7 @@ static weir_status expand(struct json *json, const struct wr_condense_input *inp
     if (status)
         return status;
     rank_lines(&inner);
-    status = choose(&inner, &condensed);
+    status = choose_json_output(&inner, &condensed);
     if (status || condensed.text.len >= text.len)
         return status;
     /* Where it is all there is, it stays even if the budget is too small for its shape. */
@@ -539,5 +539,5 @@ weir_status wr_condense_json(struct wr_condensed *out, struct wr_arena *arena,
         return wr_keep_all(&json.keep, out);
     rank_lines(&json);
     status = expand_long_lines(&json, input);
-    return status ? status : choose(&json, out);
+    return status ? status : choose_json_output(&json, out);
 }

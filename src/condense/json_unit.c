@@ -18,7 +18,7 @@ struct splitter {
     uint32_t depth;
 };
 
-static void add(struct splitter *splitter, uint32_t start, uint32_t indent)
+static void add_unit(struct splitter *splitter, uint32_t start, uint32_t indent)
 {
     splitter->units[splitter->count++] = (struct unit){start, (uint16_t)indent};
 }
@@ -35,17 +35,17 @@ static void open(struct splitter *splitter, wr_json_id id)
 static void split(struct splitter *splitter)
 {
     const struct wr_json *doc = &splitter->doc;
-    add(splitter, 0, 0);
+    add_unit(splitter, 0, 0);
     open(splitter, 0);
     while (splitter->depth) {
         uint32_t level = splitter->depth - 1;
         wr_json_id container = splitter->containers[level], child = splitter->children[level];
         if (child == WR_JSON_NONE) {
-            add(splitter, doc->nodes[container].end - 1, level);
+            add_unit(splitter, doc->nodes[container].end - 1, level);
             splitter->depth--;
             continue;
         }
-        add(splitter, doc->nodes[child].start, level + 1);
+        add_unit(splitter, doc->nodes[child].start, level + 1);
         splitter->children[level] = wr_json_next(doc, container, child);
         open(splitter, doc->nodes[child].is_key ? wr_json_value(child) : child);
     }
@@ -107,11 +107,11 @@ weir_status wr_units_split(struct wr_units *units, struct wr_arena *arena, weir_
     splitter.units = WR_ARENA_ARRAY(arena, struct unit, line.len / (WR_UNIT_BYTES_MAX / 2) + 2);
     if (!splitter.units)
         return wr_arena_status(arena);
-    add(&splitter, 0, 0);
+    add_unit(&splitter, 0, 0);
     for (size_t at = 0; (at = wr_span_find(line, WR_LIT("}"), at)) != SIZE_MAX; at++) {
         size_t start = next_record(line, at);
         if (start >= splitter.units[splitter.count - 1].start + WR_UNIT_BYTES_MAX / 2)
-            add(&splitter, (uint32_t)start, 0);
+            add_unit(&splitter, (uint32_t)start, 0);
     }
     return write(units, arena, &splitter, line);
 }

@@ -135,7 +135,7 @@ static weir_status read_depths(struct list *list)
 
 /* ---- all ---- */
 
-static void choose(struct list *list)
+static void choose_list(struct list *list)
 {
     struct wr_keep *keep = &list->keep;
     wr_keep_spend_until(keep, list->bytes_budget, ENDS_PERCENT);
@@ -171,6 +171,6 @@ weir_status wr_condense_list(struct wr_condensed *out, struct wr_arena *arena,
         status = read_depths(&list);
     if (status)
         return status;
-    choose(&list);
+    choose_list(&list);
     return wr_keep_write(&list.keep, out);
 }

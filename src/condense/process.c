@@ -182,7 +182,7 @@ static void keep_head(struct process *process, enum rank rank_max, uint32_t perc
     keep->bytes_budget = budget;
 }
 
-static weir_status choose(struct process *process, const struct wr_condense_input *input)
+static weir_status choose_process(struct process *process, const struct wr_condense_input *input)
 {
     struct wr_keep *keep = &process->keep;
     weir_status status = wr_choose_focus(keep, input, FOCUS_PERCENT);
@@ -221,7 +221,7 @@ weir_status wr_condense_process(struct wr_condensed *out, struct wr_arena *arena
         return wr_arena_status(arena);
     find_runs(&process);
     find_headings(&process);
-    status = choose(&process, input);
+    status = choose_process(&process, input);
     if (status)
         return status;
     wr_keep_widen(keep);

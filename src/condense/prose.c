@@ -179,7 +179,7 @@ static void spend_until(struct prose *prose, size_t bytes_before, uint32_t perce
     prose->keep.bytes_budget += bytes_before;
 }
 
-static weir_status choose(struct prose *prose)
+static weir_status choose_prose(struct prose *prose)
 {
     struct wr_keep *keep = &prose->keep;
     weir_status status = keep_links(prose);
@@ -215,7 +215,7 @@ weir_status wr_condense_prose(struct wr_condensed *out, struct wr_arena *arena,
     if (!status)
         status = wr_focus_find(&prose.focus, &prose.keep);
     if (!status)
-        status = choose(&prose);
+        status = choose_prose(&prose);
     if (status)
         return status;
     wr_keep_widen(&prose.keep);

@@ -169,7 +169,7 @@ static void add_on(struct wr_signal_scanner *scanner, enum wr_signal_kind kind, 
         keep_basis(scanner, &scanner->header);
 }
 
-static void add(struct wr_signal_scanner *scanner, enum wr_signal_kind kind, weir_span text)
+static void add_signal(struct wr_signal_scanner *scanner, enum wr_signal_kind kind, weir_span text)
 {
     struct wr_signal_basis now = wr_signal_basis_now(scanner);
     add_on(scanner, kind, text, &now);
@@ -180,7 +180,7 @@ void wr_signal_add(struct wr_signal_scanner *scanner, enum wr_signal_kind kind, 
     size_t len = wr_volatile_write(scanner->scratch, sizeof(scanner->scratch), text);
     if (len && (kind == WR_SIGNAL_ERROR || kind == WR_SIGNAL_CRITICAL))
         scanner->error_found = true;
-    add(scanner, kind, (weir_span){scanner->scratch, len});
+    add_signal(scanner, kind, (weir_span){scanner->scratch, len});
 }
 
 void wr_signal_add_exact(struct wr_signal_scanner *scanner, enum wr_signal_kind kind,
@@ -189,7 +189,7 @@ void wr_signal_add_exact(struct wr_signal_scanner *scanner, enum wr_signal_kind 
     text = wr_span_trim(text);
     if (text.len > WR_SIGNAL_TEXT_BYTES_MAX)
         text.len = WR_SIGNAL_TEXT_BYTES_MAX;
-    add(scanner, kind, text);
+    add_signal(scanner, kind, text);
 }
 
 void wr_signal_add_earlier(struct wr_signal_scanner *scanner, enum wr_signal_kind kind,
@@ -221,7 +221,7 @@ void wr_signal_add_place(struct wr_signal_scanner *scanner, weir_span path, weir
         len = append(scanner->scratch, append(scanner->scratch, len, WR_LIT(":")), line);
     if (column.len)
         len = append(scanner->scratch, append(scanner->scratch, len, WR_LIT(":")), column);
-    add(scanner, WR_SIGNAL_LOCATION, (weir_span){scanner->scratch, len});
+    add_signal(scanner, WR_SIGNAL_LOCATION, (weir_span){scanner->scratch, len});
 }
 
 void wr_signal_add_hunk(struct wr_signal_scanner *scanner, weir_span path, weir_span numbers)
@@ -230,7 +230,7 @@ void wr_signal_add_hunk(struct wr_signal_scanner *scanner, weir_span path, weir_
     if (path.len)
         len = append(scanner->scratch, len, WR_LIT(" "));
     len = append(scanner->scratch, len, numbers);
-    add(scanner, WR_SIGNAL_DIFF_HUNK, (weir_span){scanner->scratch, len});
+    add_signal(scanner, WR_SIGNAL_DIFF_HUNK, (weir_span){scanner->scratch, len});
 }
 
 static int by_number(const void *a, const void *b)

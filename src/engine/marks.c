@@ -172,7 +172,7 @@ static bool read_session(weir_span value, wr_hash128 *session)
 
 /* ---- the list ---- */
 
-static weir_status add(struct wr_marks *marks, const struct weir_mark *mark)
+static weir_status add_mark(struct wr_marks *marks, const struct weir_mark *mark)
 {
     if (!WR_ARENA_ROOM(marks->arena, marks->list, marks->list_count, marks->list_cap,
                        LIST_FIRST_COUNT))
@@ -195,7 +195,7 @@ weir_status wr_marks_add(struct wr_marks *marks, weir_mark_kind kind, uint32_t t
                              .kind = kind,
                              .value = value,
                              .replaces = is_replaced(kind)};
-    return add(marks, &mark);
+    return add_mark(marks, &mark);
 }
 
 static weir_status add_sent(struct wr_marks *marks, const struct wr_sent *sent)
@@ -215,8 +215,8 @@ static weir_status add_sent(struct wr_marks *marks, const struct wr_sent *sent)
                                 .kind = WEIR_MARK_SESSION,
                                 .value = wr_span_of(session),
                                 .replaces = true};
-    weir_status status = add(marks, &was_sent);
-    return status ? status : add(marks, &by_whom);
+    weir_status status = add_mark(marks, &was_sent);
+    return status ? status : add_mark(marks, &by_whom);
 }
 
 weir_status wr_marks_add_sent(struct wr_marks *marks, uint32_t turn, int64_t at_ms,
@@ -264,7 +264,7 @@ weir_status wr_marks_set_look_alikes(struct wr_marks *marks, uint32_t turn, weir
         marks->list[i] = mark;
         return WEIR_OK;
     }
-    return add(marks, &mark);
+    return add_mark(marks, &mark);
 }
 
 /* ---- reading ---- */
@@ -284,7 +284,7 @@ static weir_status list_found(struct wr_marks *marks, uint32_t turn, const struc
     mark.key =
         is_sent ? key_of_any(marks, marks->session, turn) : key_of(marks, marks->session, turn);
     mark.value = wr_arena_copy(marks->arena, found->value);
-    return mark.value.ptr ? add(marks, &mark) : wr_arena_status(marks->arena);
+    return mark.value.ptr ? add_mark(marks, &mark) : wr_arena_status(marks->arena);
 }
 
 /* "late 3": from its fourth segment on; nothing: all of it. */
@@ -310,7 +310,7 @@ weir_status wr_marks_add_late(struct wr_marks *marks, uint32_t turn, uint32_t fr
                              .kind = WEIR_MARK_KEPT_WHOLE,
                              .value = wr_span_of(value),
                              .replaces = true};
-    return add(marks, &mark);
+    return add_mark(marks, &mark);
 }
 
 /* "8000": the request named them; nothing: it did not. */
@@ -651,7 +651,7 @@ static weir_status list_copy(struct wr_marks *marks, const struct wr_sent *sent)
                              .kind = WEIR_MARK_SENT,
                              .value = wr_span_of(text),
                              .replaces = true};
-    return add(marks, &mark);
+    return add_mark(marks, &mark);
 }
 
 /* Keys of a turn stand in pairs: what was decided, and that it was sent. */
@@ -758,7 +758,7 @@ weir_status wr_marks_add_held(struct wr_marks *marks, const struct wr_marks_held
                                  .value = {"", 0},
                                  .replaces = true};
         if (held->marks[i].tenant == hash)
-            status = add(marks, &mark);
+            status = add_mark(marks, &mark);
     }
     return status;
 }

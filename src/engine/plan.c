@@ -81,8 +81,8 @@ static void put_change(struct wr_plan *plan, const struct wr_change *change)
     plan->changes[*number - 1] = *change;
 }
 
-static weir_status refuse(const struct wr_plan *plan, uint32_t segment, const char *what,
-                          struct weir_err *err)
+static weir_status refuse_change(const struct wr_plan *plan, uint32_t segment, const char *what,
+                                 struct weir_err *err)
 {
     const struct wr_segment *s = &plan->transcript->segments[segment];
     return wr_fail(err, WEIR_INVALID, wr_segment_range(plan->transcript, s).start,
@@ -104,13 +104,13 @@ weir_status wr_plan_set(struct wr_plan *plan, const struct wr_change *change, st
     if (status)
         return status;
     if (change->form == WR_FORM_DROPPED)
-        return refuse(plan, change->segment, "can be dropped, but not by an edit", err);
+        return refuse_change(plan, change->segment, "can be dropped, but not by an edit", err);
     if (change->form == WR_FORM_PRUNED)
-        return refuse(plan, change->segment, "can be pruned, but not by an edit", err);
+        return refuse_change(plan, change->segment, "can be pruned, but not by an edit", err);
     if (!wr_segment_is_editable(&plan->transcript->segments[change->segment]))
-        return refuse(plan, change->segment, "has no text that may be edited", err);
+        return refuse_change(plan, change->segment, "has no text that may be edited", err);
     if (wr_plan_find(plan, change->segment))
-        return refuse(plan, change->segment, "is changed twice", err);
+        return refuse_change(plan, change->segment, "is changed twice", err);
     status = reserve_changes(plan, 1, err);
     if (!status)
         put_change(plan, change);
@@ -132,15 +132,15 @@ weir_status wr_plan_prune(struct wr_plan *plan, const struct wr_change *change,
     const struct wr_json *doc = plan->transcript->doc;
     bool is_call = s->kind == WEIR_KIND_TOOL_CALL && !s->is_opaque && s->payload != WR_JSON_NONE;
     if (!is_call || change->form != WR_FORM_PRUNED || !change->arguments_count)
-        return refuse(plan, change->segment, "has no arguments that may be pruned", err);
+        return refuse_change(plan, change->segment, "has no arguments that may be pruned", err);
     for (uint32_t i = 0; i < change->arguments_count; i++) {
         wr_json_id node = change->arguments[i].node;
         if (!is_inside(doc, s->payload, node) || doc->nodes[node].is_key ||
             !wr_json_is(doc, node, WR_JSON_STRING))
-            return refuse(plan, change->segment, "has no such string in its arguments", err);
+            return refuse_change(plan, change->segment, "has no such string in its arguments", err);
     }
     if (wr_plan_find(plan, change->segment))
-        return refuse(plan, change->segment, "is changed twice", err);
+        return refuse_change(plan, change->segment, "is changed twice", err);
     status = reserve_changes(plan, 1, err);
     if (!status)
         put_change(plan, change);
@@ -173,9 +173,9 @@ static weir_status check_drop(const struct wr_plan *plan, uint32_t segment, stru
 {
     const struct wr_change *standing = wr_plan_find(plan, segment);
     if (!is_droppable(&plan->transcript->segments[segment]))
-        return refuse(plan, segment, "cannot be dropped", err);
+        return refuse_change(plan, segment, "cannot be dropped", err);
     if (standing && standing->form != WR_FORM_DROPPED)
-        return refuse(plan, segment, "is changed twice", err);
+        return refuse_change(plan, segment, "is changed twice", err);
     return WEIR_OK;
 }
 
@@ -211,7 +211,7 @@ weir_status wr_plan_drop_thinking(struct wr_plan *plan, uint32_t segment, struct
     if (status)
         return status;
     if (!plan->transcript->segments[segment].is_signed)
-        return refuse(plan, segment, "is not signed thinking", err);
+        return refuse_change(plan, segment, "is not signed thinking", err);
     status = check_drop(plan, segment, err);
     if (!status)
         status = reserve_changes(plan, 1, err);
@@ -271,9 +271,9 @@ weir_status wr_plan_mark(struct wr_plan *plan, uint32_t segment, wr_json_id like
     if (wr_lawful_markers_count(t->doc) >= WR_CACHE_MARKERS_MAX)
         return wr_fail(err, WEIR_INVALID, 0, "the request has all the cache markers it may have");
     if (s->marker != WR_JSON_NONE || !wr_lawful_can_hold_marker(t, s))
-        return refuse(plan, segment, "cannot be given a cache marker", err);
+        return refuse_change(plan, segment, "cannot be given a cache marker", err);
     if (!keeps_order(t, segment, like))
-        return refuse(plan, segment, "cannot be given a cache marker of that lifetime", err);
+        return refuse_change(plan, segment, "cannot be given a cache marker of that lifetime", err);
     plan->marker = (struct wr_plan_marker){segment, like, true, true};
     return WEIR_OK;
 }

@@ -749,7 +749,7 @@ static weir_status project_once(struct wr_projection *p, struct weir_err *err)
 
 /* A store that is replaced meanwhile knows nothing of what was read from the old one, or could not
  * be read any more. */
-static weir_status project(struct wr_projection *p, struct weir_err *err)
+static weir_status project_request(struct wr_projection *p, struct weir_err *err)
 {
     const struct wr_projection begun = *p;
     weir_status status = project_once(p, err);
@@ -773,7 +773,7 @@ weir_status wr_project(struct wr_projection *p, struct wr_record *record,
     if (!status)
         status = learn_calls(p);
     if (!status)
-        status = project(p, err);
+        status = project_request(p, err);
     if (!status)
         status = answer(p, record, projected);
     if (!status)

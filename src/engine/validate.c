@@ -28,7 +28,8 @@ enum {
     VERDICT_KEY = 0x1a3, /* tells these keys from the others in the memo: any number they lack */
 };
 
-static void find(struct wr_finding *finding, uint32_t segment, const char *what, weir_span detail)
+static void note_finding(struct wr_finding *finding, uint32_t segment, const char *what,
+                         weir_span detail)
 {
     if (!finding->found)
         *finding = (struct wr_finding){true, segment, what, detail};
@@ -49,7 +50,7 @@ static bool has_split_pair(weir_span text)
 static void check_encoding(const struct wr_change *change, struct wr_finding *finding)
 {
     if (wr_utf8_check(change->text, true) != change->text.len || has_split_pair(change->text))
-        find(finding, change->segment, "its new text is not UTF-8", (weir_span){"", 0});
+        note_finding(finding, change->segment, "its new text is not UTF-8", (weir_span){"", 0});
 }
 
 static void check_room(const struct wr_change *change, weir_span original,
@@ -57,11 +58,13 @@ static void check_room(const struct wr_change *change, weir_span original,
 {
     weir_span none = {"", 0};
     if (!wr_span_trim(change->text).len && !wr_span_eq(change->text, original))
-        find(finding, change->segment, "its text became empty", none);
+        note_finding(finding, change->segment, "its text became empty", none);
     if (change->bytes_max && change->text.len > change->bytes_max)
-        find(finding, change->segment, "its new text is larger than the room it was given", none);
+        note_finding(finding, change->segment, "its new text is larger than the room it was given",
+                     none);
     if (change->form != WR_FORM_EDITED && change->text.len >= original.len)
-        find(finding, change->segment, "its new text is not smaller than the original", none);
+        note_finding(finding, change->segment, "its new text is not smaller than the original",
+                     none);
 }
 
 static void check_reference(const struct wr_plan *plan, const struct wr_change *change,
@@ -72,8 +75,8 @@ static void check_reference(const struct wr_plan *plan, const struct wr_change *
     bool exists = change->refers_to < plan->transcript->segments_count &&
                   change->refers_to != change->segment;
     if (!exists || wr_plan_find(plan, change->refers_to))
-        find(finding, change->segment, "what it refers to is not in the prompt any more",
-             (weir_span){"", 0});
+        note_finding(finding, change->segment, "what it refers to is not in the prompt any more",
+                     (weir_span){"", 0});
 }
 
 static void compare_signals(const struct wr_change *change, const struct wr_signal_set *before,
@@ -83,11 +86,11 @@ static void compare_signals(const struct wr_change *change, const struct wr_sign
     if (wr_signal_set_equal(before, after, &difference))
         return;
     if (difference.missing)
-        find(finding, change->segment, "a signal of the original is missing",
-             difference.missing->text);
+        note_finding(finding, change->segment, "a signal of the original is missing",
+                     difference.missing->text);
     else
-        find(finding, change->segment, "it has a signal that the original lacks",
-             difference.added->text);
+        note_finding(finding, change->segment, "it has a signal that the original lacks",
+                     difference.added->text);
 }
 
 /* Both texts are read as what the original is: a condensed log is still a log. */
@@ -102,8 +105,8 @@ static weir_status check_signals(const struct wr_segment *s, const struct wr_cha
     if (!status)
         status = wr_signal_scan(&after, arena, change->text, kind);
     if (status == WEIR_LIMIT) {
-        find(finding, change->segment, "it has more signals than can be compared",
-             (weir_span){"", 0});
+        note_finding(finding, change->segment, "it has more signals than can be compared",
+                     (weir_span){"", 0});
         return WEIR_OK;
     }
     if (!status)
@@ -231,7 +234,7 @@ static weir_status check_doubled(const struct wr_segment *s, const struct wr_cha
         const struct line_count *row = &table.lines[i];
         if (row->after > 1 && row->after > row->before && !may_repeat(change, row) &&
             !stands_inside(cleaned.text, row))
-            find(finding, change->segment, "it says the same twice", row->line);
+            note_finding(finding, change->segment, "it says the same twice", row->line);
     }
     return WEIR_OK;
 }
@@ -313,7 +316,8 @@ static void check_group(const struct wr_plan *plan, uint32_t group, struct wr_fi
         has_kept |= !segments[i].is_signed && !is_leaving;
     }
     if (has_leaving && (has_kept || has_kept_thinking))
-        find(finding, WR_SEGMENT_NONE, "a group of calls and results was torn", (weir_span){"", 0});
+        note_finding(finding, WR_SEGMENT_NONE, "a group of calls and results was torn",
+                     (weir_span){"", 0});
 }
 
 static void check_groups(const struct wr_plan *plan, struct wr_finding *finding)
@@ -335,8 +339,8 @@ static void check_thinking(const struct wr_plan *plan, struct wr_finding *findin
         if (!leaves(plan, i))
             kept = true;
         else if (kept)
-            find(finding, WR_SEGMENT_NONE, "signed thinking was taken out of the middle",
-                 (weir_span){"", 0});
+            note_finding(finding, WR_SEGMENT_NONE, "signed thinking was taken out of the middle",
+                         (weir_span){"", 0});
     }
 }
 
@@ -350,8 +354,8 @@ static void check_reasoning(const struct wr_plan *plan, struct wr_finding *findi
     for (uint32_t i = 0; i + 1 < t->segments_count; i++)
         if (t->segments[i].kind == WEIR_KIND_REASONING && leaves(plan, i) &&
             t->segments[i + 1].kind == WEIR_KIND_OTHER && !leaves(plan, i + 1))
-            find(finding, WR_SEGMENT_NONE, "reasoning was taken from the output it led to",
-                 (weir_span){"", 0});
+            note_finding(finding, WR_SEGMENT_NONE, "reasoning was taken from the output it led to",
+                         (weir_span){"", 0});
 }
 
 void wr_validate_shape(const struct wr_plan *plan, struct wr_finding *finding)
@@ -375,7 +379,7 @@ static weir_status check_law(const struct wr_transcript *before, const struct wr
         return status;
     const struct wr_breach *breach = wr_lawful_new_breach(&old, &new);
     if (breach)
-        find(finding, WR_SEGMENT_NONE, wr_rule_text(breach->rule), breach->id);
+        note_finding(finding, WR_SEGMENT_NONE, wr_rule_text(breach->rule), breach->id);
     return WEIR_OK;
 }
 
@@ -397,20 +401,21 @@ weir_status wr_validate_result(const struct wr_plan *plan, const struct wr_touch
     if (status == WEIR_NOMEM)
         return status;
     if (status) {
-        find(finding, WR_SEGMENT_NONE, "the result is not JSON", (weir_span){"", 0});
+        note_finding(finding, WR_SEGMENT_NONE, "the result is not JSON", (weir_span){"", 0});
         return WEIR_OK;
     }
     status = wr_compare_documents(before->doc, &doc, touches, arena, &is_same);
     if (status)
         return status;
     if (!is_same)
-        find(finding, WR_SEGMENT_NONE, "something changed that was not meant to",
-             (weir_span){"", 0});
+        note_finding(finding, WR_SEGMENT_NONE, "something changed that was not meant to",
+                     (weir_span){"", 0});
     status = wr_api_read(&after, arena, &doc, &options, NULL);
     if (status == WEIR_NOMEM)
         return status;
     if (status) {
-        find(finding, WR_SEGMENT_NONE, "the result is not a request any more", (weir_span){"", 0});
+        note_finding(finding, WR_SEGMENT_NONE, "the result is not a request any more",
+                     (weir_span){"", 0});
         return WEIR_OK;
     }
     wr_starts_keep(plan->starts, &after, &start);
@@ -605,13 +610,14 @@ static void check_string(uint32_t segment, weir_span before, weir_span after,
                          struct wr_finding *finding)
 {
     if (wr_utf8_check(after, true) != after.len)
-        find(finding, segment, "its new text is not UTF-8", (weir_span){"", 0});
+        note_finding(finding, segment, "its new text is not UTF-8", (weir_span){"", 0});
     else if (!wr_span_trim(after).len)
-        find(finding, segment, "its text became empty", (weir_span){"", 0});
+        note_finding(finding, segment, "its text became empty", (weir_span){"", 0});
     else if (after.len >= before.len)
-        find(finding, segment, "its new text is not smaller than the original", (weir_span){"", 0});
+        note_finding(finding, segment, "its new text is not smaller than the original",
+                     (weir_span){"", 0});
     else if (!wr_marker_find(after, NULL))
-        find(finding, segment, "a pruned argument has no marker", (weir_span){"", 0});
+        note_finding(finding, segment, "a pruned argument has no marker", (weir_span){"", 0});
 }
 
 /* The strings of both documents that differ, as touches, in the order of the text. What is no
@@ -660,7 +666,7 @@ static weir_status check_text(uint32_t segment, weir_span before, weir_span afte
 
     if (wr_json_parse(&old, arena, before, NULL, NULL) ||
         wr_json_parse(&new, arena, after, NULL, NULL)) {
-        find(finding, segment, "its arguments are not JSON", (weir_span){"", 0});
+        note_finding(finding, segment, "its arguments are not JSON", (weir_span){"", 0});
         return wr_arena_status(arena);
     }
     weir_status status = list_touches(&old, &new, arena, &touches);
@@ -669,7 +675,8 @@ static weir_status check_text(uint32_t segment, weir_span before, weir_span afte
     if (status)
         return status;
     if (!is_same)
-        find(finding, segment, "more of its arguments changed than strings", (weir_span){"", 0});
+        note_finding(finding, segment, "more of its arguments changed than strings",
+                     (weir_span){"", 0});
     return check_strings(segment, &old, &touches, arena, finding);
 }
 

@@ -193,7 +193,7 @@ static weir_status keep_row(struct hooking *h, weir_span after, bool is_row, con
 
 /* ---- the projection ---- */
 
-static weir_status project(struct hooking *h, struct weir_projected *projected)
+static weir_status project_result(struct hooking *h, struct weir_projected *projected)
 {
     struct weir_project_options options = WEIR_PROJECT_OPTIONS_INIT;
 
@@ -262,7 +262,7 @@ static weir_status condense_result(struct hooking *h, struct wr_buf *out)
         return keep_row(h, h->event.text, false, whole);
     }
     if (!status)
-        status = project(h, &projected);
+        status = project_result(h, &projected);
     if (!status)
         status = read_projected(h, &projected, &text);
     if (!status && !text.len) {

@@ -680,8 +680,8 @@ static weir_status go_on_from(const struct wr_fold_state *state, struct wr_fold 
 
 /* ---- the run ---- */
 
-static weir_status begin(struct wr_fold *fold, struct wr_arena *arena,
-                         const struct wr_fold_input *input)
+static weir_status begin_fold(struct wr_fold *fold, struct wr_arena *arena,
+                              const struct wr_fold_input *input)
 {
     const struct wr_transcript *t = input->transcript;
 
@@ -711,7 +711,7 @@ weir_status wr_fold_run(struct wr_fold *fold, struct wr_arena *arena,
                         const struct wr_fold_input *input)
 {
     const struct wr_transcript *t = input->transcript;
-    weir_status status = begin(fold, arena, input);
+    weir_status status = begin_fold(fold, arena, input);
 
     for (uint32_t i = fold->arrived; i < t->segments_count && !status; i++) {
         bool begins_turn = !i || fold->turn != t->segments[i].turn;

@@ -323,8 +323,8 @@ static void pass_results(struct wr_fold *fold, const struct wr_stage *stage, str
 
 /* Completed loops, or their results where a loop cannot fold; then the results of the loop at
  * work. */
-static void collect(struct wr_fold *fold, const struct wr_stage *stage, struct candidates *c,
-                    bool forced, struct items *items)
+static void collect_for_deepen(struct wr_fold *fold, const struct wr_stage *stage,
+                               struct candidates *c, bool forced, struct items *items)
 {
     struct walk walk = {.candidates = c, .forced = forced};
     uint32_t loops_kept = 0;
@@ -503,7 +503,7 @@ static weir_status deepen_request(struct wr_fold *fold, const struct wr_stage *s
         return wr_arena_status(fold->arena);
     items.list = candidates->items;
     look_for_candidates(fold, stage, candidates, loop);
-    collect(fold, stage, candidates, is_forced(fold, stage), &items);
+    collect_for_deepen(fold, stage, candidates, is_forced(fold, stage), &items);
     if (fold->arena->status)
         return fold->arena->status;
     if (!find_reason(fold, stage, &items, &reason, &start))

@@ -20,7 +20,7 @@ bool wr_stage_may_fold(const struct wr_fold *fold, uint32_t segment)
 }
 
 /* The segments of a loop that fold: what the model said and did, and what the tools answered. */
-static uint32_t collect(const struct wr_fold *fold, uint32_t loop, uint32_t *list)
+static uint32_t collect_for_fold_loops(const struct wr_fold *fold, uint32_t loop, uint32_t *list)
 {
     const struct wr_transcript *t = fold->transcript;
     uint32_t count = 0;
@@ -91,7 +91,7 @@ weir_status wr_stage_fold_loop(struct wr_fold *fold, const struct wr_stage_loop 
 
     *taken = false;
     r.segments = list;
-    r.segments_count = collect(fold, loop, list);
+    r.segments_count = collect_for_fold_loops(fold, loop, list);
     if (!r.segments_count)
         return WEIR_OK;
     r.before = list[0];

@@ -175,7 +175,8 @@ static uint64_t gain_of(const struct wr_fold *fold, uint32_t segment,
 }
 
 /* The most that could be freed comes first: arguments are read only where it is enough. */
-static uint32_t collect(const struct wr_fold *fold, const struct wr_stage *stage, uint32_t *list)
+static uint32_t collect_for_prune_arguments(const struct wr_fold *fold,
+                                            const struct wr_stage *stage, uint32_t *list)
 {
     uint64_t tokens = 0;
     uint32_t count = 0;
@@ -195,7 +196,7 @@ static weir_status prune_request(struct wr_fold *fold, const struct wr_stage *st
 
     if (!wr_fold_recall(fold).len || fold->total_tokens <= wr_stage_trigger(fold, stage))
         return WEIR_OK;
-    uint32_t *list = fold->scratch.lists[0], count = collect(fold, stage, list);
+    uint32_t *list = fold->scratch.lists[0], count = collect_for_prune_arguments(fold, stage, list);
     struct wr_fold_pruning *prunings = WR_ARENA_ARRAY(fold->arena, struct wr_fold_pruning, count);
     if (!prunings)
         return wr_arena_status(fold->arena);

@@ -176,8 +176,8 @@ static bool is_candidate(const struct wr_fold *fold, const struct wr_stage *stag
            tokens > WR_CONDENSE_TOKENS_MIN && wr_fold_is_open(fold, stage, i);
 }
 
-static weir_status collect(struct wr_fold *fold, const struct wr_stage *stage, bool sent,
-                           struct selection *s)
+static weir_status collect_for_select(struct wr_fold *fold, const struct wr_stage *stage, bool sent,
+                                      struct selection *s)
 {
     struct wr_focus *focus = WR_ARENA_ARRAY(fold->arena, struct wr_focus, 1);
     const struct wr_fold_list *large = wr_stage_large(fold);
@@ -264,7 +264,7 @@ static weir_status select_turn(struct wr_fold *fold, const struct wr_stage *stag
 
     if (plan.mode == WR_MODE_EXACT_PASS_THROUGH || plan.inline_bytes_max == WR_BUDGET_NO_CAP)
         return WEIR_OK;
-    weir_status status = collect(fold, stage, false, &s);
+    weir_status status = collect_for_select(fold, stage, false, &s);
     for (uint32_t i = 0; i < s.count && !status; i++) {
         bool is_tight = new_tokens(fold) > free_tokens / 2;
         status =
@@ -281,7 +281,7 @@ static weir_status select_request(struct wr_fold *fold, const struct wr_stage *s
 
     if (pressure_of(fold).band < WR_BAND_CRITICAL && !wr_fold_is_asked(fold))
         return WEIR_OK;
-    weir_status status = collect(fold, stage, true, &s);
+    weir_status status = collect_for_select(fold, stage, true, &s);
     for (uint32_t i = 0; i < s.count && !status && fold->total_tokens > target; i++)
         status = condense(fold, stage, &s.list[i], s.cap_tokens);
     return status;

@@ -8,8 +8,8 @@
 #include "policy/budget.h"
 #include "policy/loop_summary.h"
 
-static uint32_t collect(struct wr_fold *fold, const struct wr_stage *stage, uint32_t *list,
-                        uint64_t *tokens)
+static uint32_t collect_for_summarise_active(struct wr_fold *fold, const struct wr_stage *stage,
+                                             uint32_t *list, uint64_t *tokens)
 {
     const struct wr_transcript *t = fold->transcript;
     uint32_t first = fold->arrived, loop = t->segments[first - 1].loop, count = 0;
@@ -55,7 +55,7 @@ static weir_status active_request(struct wr_fold *fold, const struct wr_stage *s
     if (fold->total_tokens < (trigger < room ? trigger : room) && !wr_fold_is_asked(fold))
         return WEIR_OK;
     uint32_t *list = fold->scratch.lists[0];
-    uint32_t count = collect(fold, stage, list, &tokens);
+    uint32_t count = collect_for_summarise_active(fold, stage, list, &tokens);
     return tokens < wr_fold_gain_min(fold) || !count ? WEIR_OK
                                                      : summarise(fold, &options, list, count);
 }

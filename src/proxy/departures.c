@@ -52,7 +52,7 @@ static _Atomic uint64_t *set_of(struct wr_departures *departures, uint64_t hash)
 }
 
 /* NULL: nothing is noted of it. */
-static _Atomic uint64_t *find(struct wr_departures *departures, uint64_t hash)
+static _Atomic uint64_t *find_departure(struct wr_departures *departures, uint64_t hash)
 {
     _Atomic uint64_t *set = set_of(departures, hash);
 
@@ -66,7 +66,7 @@ static _Atomic uint64_t *find(struct wr_departures *departures, uint64_t hash)
 
 static void put(struct wr_departures *departures, uint64_t hash, const struct wr_departure *d)
 {
-    _Atomic uint64_t *set = set_of(departures, hash), *place = find(departures, hash);
+    _Atomic uint64_t *set = set_of(departures, hash), *place = find_departure(departures, hash);
 
     for (size_t i = 0; i < WAYS && !place; i++)
         if (!atomic_load(&set[i]))
@@ -118,8 +118,8 @@ void wr_departures_note(struct wr_departures *departures, const struct wr_record
                         const struct wr_departure *departure)
 {
     uint64_t hash = hash_of(record);
-    _Atomic uint64_t *place = find(departures, hash);
-    _Atomic uint64_t *unread = find(departures, hash_of_session(record));
+    _Atomic uint64_t *place = find_departure(departures, hash);
+    _Atomic uint64_t *unread = find_departure(departures, hash_of_session(record));
 
     if (unread)
         atomic_store(unread, 0);
@@ -149,7 +149,7 @@ void wr_departures_add_reason(struct wr_departures *departures, const struct wr_
                               weir_span reason)
 {
     uint64_t hash = hash_of(record);
-    _Atomic uint64_t *place = find(departures, hash);
+    _Atomic uint64_t *place = find_departure(departures, hash);
     struct wr_departure d = {.is_other = true, .from = 1, .to = 0};
 
     if (place)
@@ -193,7 +193,7 @@ static void declare(struct wr_departures *departures, struct wr_record *record,
     if (record->not_read.ptr || transcript->is_delta)
         return;
     for (size_t i = 0; i < WR_COUNT_OF(hashes) && !record->is_step; i++) {
-        _Atomic uint64_t *place = find(departures, hashes[i]);
+        _Atomic uint64_t *place = find_departure(departures, hashes[i]);
         uint64_t word = place ? atomic_load(place) : 0;
         struct wr_departure d = unpack(word);
         if (!word ||

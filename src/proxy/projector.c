@@ -325,7 +325,7 @@ static void tell_rest(struct worker *w, struct wr_task *task, struct weir_reques
 
 static void settle_own(struct worker *w, struct wr_task *task);
 
-static void project(struct worker *w, struct wr_task *task, struct weir_request *request)
+static void project_task(struct worker *w, struct wr_task *task, struct weir_request *request)
 {
     char header[WR_POLICY_NAME_BYTES_MAX + 1];
     struct wr_record *r = task->record;
@@ -483,7 +483,7 @@ static void read_request(struct worker *w, struct wr_task *task, weir_span body)
     if (task->decision.action == WR_ACTION_PASS)
         task->record->not_read = task->record->mode_reason;
     else if (is_found)
-        project(w, task, request);
+        project_task(w, task, request);
     weir_request_free(request);
     wr_own_release(&w->imagined);
 }

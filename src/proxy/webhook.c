@@ -26,8 +26,8 @@ static weir_status find_asked(struct wr_json *doc, struct wr_arena *arena, weir_
 }
 
 /* False: it goes as it came. On success `*request` owns what `projected` points to. */
-static bool project(const struct wr_compress *how, weir_span asked, struct weir_request **request,
-                    struct weir_projected *projected)
+static bool project_webhook(const struct wr_compress *how, weir_span asked,
+                            struct weir_request **request, struct weir_projected *projected)
 {
     struct weir_project_options options = WEIR_PROJECT_OPTIONS_INIT;
 
@@ -57,7 +57,7 @@ weir_status wr_webhook_answer(const struct wr_compress *how, weir_span body, str
         wr_json_write_init(&w, answer);
         wr_json_write_object(&w);
         wr_json_member_bool(&w, "verdict", true);
-        if (asked.len && !how->is_bypassed && project(how, asked, &request, &projected)) {
+        if (asked.len && !how->is_bypassed && project_webhook(how, asked, &request, &projected)) {
             wr_json_write_key(&w, "transformedData");
             wr_json_write_object(&w);
             wr_json_write_key(&w, "request");

@@ -4,7 +4,7 @@
 #include "base/span.h"
 
 /* A blank or '=' in a name would be taken for the end of it. */
-static void add(struct wr_buf *out, weir_span name, uint64_t hash)
+static void add_piece(struct wr_buf *out, weir_span name, uint64_t hash)
 {
     if (out->len)
         wr_buf_byte(out, ' ');
@@ -17,7 +17,8 @@ static void add(struct wr_buf *out, weir_span name, uint64_t hash)
 void wr_pieces_of_tools(struct wr_buf *out, const struct weir_tool *tools, size_t tools_count)
 {
     for (size_t i = 0; i < tools_count; i++)
-        add(out, tools[i].name, wr_hash64_seeded(tools[i].schema, wr_hash64(tools[i].description)));
+        add_piece(out, tools[i].name,
+                  wr_hash64_seeded(tools[i].schema, wr_hash64(tools[i].description)));
 }
 
 void wr_pieces_of_prompt(struct wr_buf *out, const struct weir_prompt *prompt)
@@ -25,8 +26,8 @@ void wr_pieces_of_prompt(struct wr_buf *out, const struct weir_prompt *prompt)
     for (size_t i = 0; i < weir_prompt_sections(prompt); i++) {
         const struct weir_section *section = weir_prompt_section(prompt, i);
         if (!section->is_volatile && !section->is_field)
-            add(out, wr_span_of(section->name),
-                wr_hash64_seeded(section->text, section->is_left_out));
+            add_piece(out, wr_span_of(section->name),
+                      wr_hash64_seeded(section->text, section->is_left_out));
     }
 }
 

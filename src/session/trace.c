@@ -37,7 +37,8 @@ void wr_trace_close(struct wr_trace *trace)
     trace->fd = -1;
 }
 
-static void begin(struct wr_json_writer *w, struct wr_buf *line, int64_t at_ms, const char *kind)
+static void begin_trace(struct wr_json_writer *w, struct wr_buf *line, int64_t at_ms,
+                        const char *kind)
 {
     wr_json_write_init(w, line);
     wr_json_write_object(w);
@@ -64,7 +65,7 @@ weir_status wr_trace_write(struct wr_trace *trace, int64_t at_ms, const char *ki
     struct wr_buf line;
 
     wr_buf_init(&line, WR_JOURNAL_LINE_BYTES_MAX);
-    begin(&w, &line, at_ms, kind);
+    begin_trace(&w, &line, at_ms, kind);
     if (fields.len) {
         wr_buf_byte(&line, ',');
         wr_buf_append(&line, fields);
@@ -79,7 +80,7 @@ void wr_trace_tell(struct wr_trace *trace, int64_t at_ms, const char *kind,
     struct wr_buf line;
 
     wr_buf_init(&line, WR_JOURNAL_LINE_BYTES_MAX);
-    begin(&w, &line, at_ms, kind);
+    begin_trace(&w, &line, at_ms, kind);
     for (size_t i = 0; i < count; i++) {
         wr_json_write_key(&w, fields[i].key);
         if (fields[i].text.len)

@@ -58,7 +58,7 @@ const char *wr_where_shown(const char *store, char shown[WR_WHERE_SHOWN_BYTES])
     return shown;
 }
 
-static weir_status refuse(const char *store, weir_trouble *trouble, struct weir_err *err)
+static weir_status refuse_scheme(const char *store, weir_trouble *trouble, struct weir_err *err)
 {
     if (trouble)
         *trouble = WEIR_TROUBLE_FOREIGN;
@@ -75,7 +75,7 @@ weir_status weir_store_open(const char *dir, const struct weir_store_options *op
     case WR_WHERE_POSTGRES:
         return wr_pg_open(dir, options, store, trouble, err);
     case WR_WHERE_UNKNOWN:
-        return refuse(dir, trouble, err);
+        return refuse_scheme(dir, trouble, err);
     case WR_WHERE_DIRECTORY:
         break;
     }
@@ -90,7 +90,7 @@ weir_status wr_ledger_open(const char *dir, const struct weir_store_options *opt
     case WR_WHERE_POSTGRES:
         return wr_pg_ledger_open(dir, options, ledger, trouble, err);
     case WR_WHERE_UNKNOWN:
-        return refuse(dir, trouble, err);
+        return refuse_scheme(dir, trouble, err);
     case WR_WHERE_DIRECTORY:
         break;
     }
