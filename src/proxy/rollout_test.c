@@ -45,6 +45,57 @@ static void each_mode_has_its_action(void **state)
     }
 }
 
+/* One that asks to be exact is: as the first of its session, and in its middle. */
+static void a_request_may_ask_to_be_exact(void **state)
+{
+    static const struct {
+        const char *mode;
+        enum wr_action action;
+    } cases[] = {{"active", WR_ACTION_MEASURE}, {"off", WR_ACTION_PASS}};
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
+        struct wr_config *config = wr_config_new();
+        struct wr_sessions *sessions = wr_sessions_new();
+        assert_int_equal(wr_config_set_mode(config, cases[i].mode, NULL), WEIR_OK);
+        struct wr_decision first = decide(sessions, config, "s", "m", "exact");
+        struct wr_decision plain = decide(sessions, config, "s", "m", "");
+        struct wr_decision later = decide(sessions, config, "s", "m", "exact");
+        assert_true(first.is_exact && !plain.is_exact && later.is_exact);
+        assert_int_equal(first.action, cases[i].action);
+        assert_int_equal(later.action, cases[i].action);
+        assert_string_equal(first.reason, "exact");
+        assert_string_equal(later.reason, "exact_mid_session");
+        wr_sessions_free(sessions);
+        wr_config_free(config);
+    }
+}
+
+/* What one process keeps the next one finds; another session's mode is another. */
+static void a_mode_is_found_in_the_store(void **state)
+{
+    struct wr_config *config = wr_config_new();
+    struct wr_sessions *first = wr_sessions_new(), *second = wr_sessions_new();
+    struct wr_rollout_input input = {.tenant = WR_LIT("local"), .session = WR_LIT("s")};
+    struct weir_store *store;
+    struct wr_arena arena;
+    (void)state;
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    assert_int_equal(weir_store_new_memory(0, &store), WEIR_OK);
+    assert_int_equal(wr_config_set_mode(config, "canary 100", NULL), WEIR_OK);
+    struct wr_decision d = decide(first, config, "s", "m", "");
+    wr_keep_mode(store, input.tenant, input.session, 1, &d, false);
+    wr_kept_ask(store, &arena, second, 2, &input);
+    assert_true(wr_span_is(input.kept, "canary 100"));
+    input.session = WR_LIT("other");
+    wr_kept_ask(store, &arena, second, 2, &input);
+    assert_int_equal(input.kept.len, 0);
+    weir_store_close(store);
+    wr_arena_release(&arena);
+    wr_sessions_free(first);
+    wr_sessions_free(second);
+    wr_config_free(config);
+}
+
 static void a_session_keeps_its_mode(void **state)
 {
     struct wr_config *active = wr_config_new(), *shadow = wr_config_new();
@@ -372,6 +423,8 @@ int main(void)
                                        cmocka_unit_test(a_policy_is_heard_once),
                                        cmocka_unit_test(a_wanted_policy_is_of_sessions_that_begin),
                                        cmocka_unit_test(a_kept_mode_is_taken_up),
+                                       cmocka_unit_test(a_request_may_ask_to_be_exact),
+                                       cmocka_unit_test(a_mode_is_found_in_the_store),
                                        cmocka_unit_test(canary_is_a_share_of_sessions),
                                        cmocka_unit_test(rules_go_first),
                                        cmocka_unit_test(a_bound_form_is_kept_with_the_mode),

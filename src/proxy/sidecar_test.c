@@ -78,7 +78,7 @@ static void calls_are_dispatched(void **state)
         {"calls of an answer wait", "POST", SESSIONS "/a/events",
          "{\"events\":[{\"kind\":\"assistant\",\"calls\":[{\"id\":\"c\",\"name\":\"f\","
          "\"arguments\":\"{}\"}]}]}",
-         200, "\"pending\":[{\"id\":\"c\""},
+         200, "\"pending\":[{\"id\":\"c\",\"name\":\"f\",\"arguments\":\"{}\"}]"},
         {"a request meanwhile is refused", "POST", SESSIONS "/a/render", "{\"dialect\":\"chat\"}",
          400, "error"},
         {"their results end that", "POST", SESSIONS "/a/events",

@@ -218,6 +218,12 @@ static void all_rows_are_kept_or_none(void **state)
     assert_int_equal(wr_ledger_add(f->ledger, rows, 2, &err), WEIR_LIMIT);
     assert_true(err.text[0] != '\0');
     rows[1].line = WR_LIT("{}");
+    rows[1].came = (weir_span){line, WR_LEDGER_SAID_BYTES_MAX + 1};
+    assert_int_equal(wr_ledger_add(f->ledger, rows, 2, NULL), WEIR_LIMIT);
+    rows[1].sent = rows[1].came;
+    rows[1].came.len = 0;
+    assert_int_equal(wr_ledger_add(f->ledger, rows, 2, NULL), WEIR_LIMIT);
+    rows[1].sent.len = 0;
     rows[1].tenant = WR_LIT("");
     assert_int_equal(wr_ledger_add(f->ledger, rows, 2, NULL), WEIR_INVALID);
     rows[1].tenant = (weir_span){"a\0b", 3};
@@ -504,6 +510,10 @@ static void rows_and_notes_are_kept_together_or_not(void **state)
     notes[1].data.len--;
     notes[1].tenant = WR_LIT("");
     assert_int_equal(wr_ledger_keep(f->ledger, &row, 1, notes, 2, NULL), WEIR_INVALID);
+    notes[1].tenant = LOCAL;
+    notes[1].session = (weir_span){"a\0b", 3};
+    assert_int_equal(wr_ledger_keep(f->ledger, &row, 1, notes, 2, NULL), WEIR_INVALID);
+    notes[1].session = notes[0].session;
     assert_note(f, LOCAL, 1, NULL);
     assert_rows(f, (struct wr_ledger_filter){0}, "");
     notes[1].tenant = LOCAL;
