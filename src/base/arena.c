@@ -173,6 +173,18 @@ weir_span wr_arena_copy(struct wr_arena *arena, weir_span bytes)
     return (weir_span){copy, bytes.len};
 }
 
+char *wr_arena_string(struct wr_arena *arena, weir_span text)
+{
+    char *copy = wr_arena_alloc(arena, text.len + 1);
+
+    if (!copy)
+        return NULL;
+    if (text.len)
+        memcpy(copy, text.ptr, text.len);
+    copy[text.len] = '\0';
+    return copy;
+}
+
 weir_status wr_arena_status(const struct wr_arena *arena)
 {
     return arena->status;

@@ -46,6 +46,8 @@ void *wr_arena_grow(struct wr_arena *arena, void *ptr, size_t bytes_old, size_t 
 
 /* A copy of `bytes`; ptr is NULL on failure only. */
 weir_span wr_arena_copy(struct wr_arena *arena, weir_span bytes);
+/* The same with a NUL behind it, for who wants a string; NULL on failure. */
+char *wr_arena_string(struct wr_arena *arena, weir_span text);
 WEIR_MUST_USE weir_status wr_arena_status(const struct wr_arena *arena);
 
 #endif

@@ -22,14 +22,6 @@ WR_EMBED(wr_suite_script, "data/suite/suite.py");
 
 enum { PATH_BYTES_MAX = 4096, WORDS_MAX = 64 };
 
-static char *copy_text(struct wr_suite *s, weir_span text)
-{
-    char *copy = wr_arena_zalloc(s->arena, text.len + 1);
-    if (copy && text.len)
-        memcpy(copy, text.ptr, text.len);
-    return copy;
-}
-
 /* Runs the script with two words more; NULL: it failed, which was said. */
 static char *ask_script(struct wr_suite *s, const char *verb, const char *task, const char *folder)
 {
@@ -48,7 +40,7 @@ static char *ask_script(struct wr_suite *s, const char *verb, const char *task, 
         return NULL;
     }
     if (wr_cli_read(out, &text))
-        answer = copy_text(s, wr_buf_view(&text));
+        answer = wr_arena_string(s->arena, wr_buf_view(&text));
     wr_buf_release(&text);
     return answer;
 }
@@ -67,8 +59,8 @@ static char **default_agent(struct wr_suite *s)
         return NULL;
     for (size_t i = 1; i < WR_COUNT_OF(words); i++)
         argv[i] = (char *)(uintptr_t)words[i];
-    argv[0] = copy_text(s, (weir_span){path, bytes});
-    argv[4] = copy_text(s, wr_span_of(settings));
+    argv[0] = wr_arena_string(s->arena, (weir_span){path, bytes});
+    argv[4] = wr_arena_string(s->arena, wr_span_of(settings));
     return argv[0] && argv[4] ? argv : NULL;
 }
 
@@ -115,7 +107,7 @@ static bool add_task(struct wr_suite *s, const char *name, char **agent)
         return false;
     prompt[strcspn(prompt, "\n")] = '\0';
     s->names[i] = name;
-    s->folders[i] = copy_text(s, wr_span_of(folder));
+    s->folders[i] = wr_arena_string(s->arena, wr_span_of(folder));
     s->argv[i] = with_prompt(s, agent, prompt);
     s->count++;
     return (s->folders[i] && s->argv[i]) || !wr_cli_fail("%s", weir_status_text(WEIR_NOMEM));

@@ -41,11 +41,9 @@ static weir_status read_name(struct reading *r, yaml_node_t *node, bool is_team)
     if (!wr_span_is(name, "*") && !wr_user_name_is(name))
         return wr_yaml_fail(r->yaml, node, WEIR_INVALID,
                             "the name of a user or team is wanted here, or \"*\" for each");
-    char *copy = wr_arena_alloc(r->arena, name.len + 1);
+    const char *copy = wr_arena_string(r->arena, name);
     if (!copy)
         return WEIR_NOMEM;
-    memcpy(copy, name.ptr, name.len);
-    copy[name.len] = '\0';
     r->at->name = copy;
     r->at->is_team = is_team;
     return WEIR_OK;

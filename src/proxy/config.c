@@ -40,17 +40,6 @@ enum {
 
 /* ---- texts ---- */
 
-static const char *copy_text(struct wr_config *config, weir_span text)
-{
-    char *copy = wr_arena_alloc(&config->arena, text.len + 1);
-    if (!copy)
-        return NULL;
-    if (text.len)
-        memcpy(copy, text.ptr, text.len);
-    copy[text.len] = '\0';
-    return copy;
-}
-
 static weir_status no_memory(struct weir_err *err)
 {
     return wr_fail(err, WEIR_NOMEM, 0, "%s", weir_status_text(WEIR_NOMEM));
@@ -59,7 +48,7 @@ static weir_status no_memory(struct weir_err *err)
 weir_status wr_config_set_text(struct wr_config *config, const char **field, const char *text,
                                struct weir_err *err)
 {
-    *field = copy_text(config, wr_span_of(text));
+    *field = wr_arena_string(&config->arena, wr_span_of(text));
     return *field ? WEIR_OK : no_memory(err);
 }
 
@@ -126,7 +115,7 @@ weir_status wr_config_set_url(struct wr_config *config, struct wr_upstream *upst
         upstream->alternates = wr_host_is_private(host.name);
     const char *slash = memchr(url.ptr + host_at, '/', url.len - host_at);
     size_t path_at = slash ? (size_t)(slash - url.ptr) : url.len;
-    upstream->base_url = copy_text(config, url);
+    upstream->base_url = wr_arena_string(&config->arena, url);
     upstream->path = upstream->base_url ? upstream->base_url + path_at : NULL;
     return upstream->path ? WEIR_OK : WEIR_NOMEM;
 }
@@ -139,7 +128,7 @@ static struct wr_upstream *get_upstream(struct wr_config *config, weir_span name
     if (config->upstreams_count == WR_PROXY_UPSTREAMS_MAX)
         return NULL;
     struct wr_upstream *upstream = &config->upstreams[config->upstreams_count];
-    *upstream = (struct wr_upstream){.name = copy_text(config, name)};
+    *upstream = (struct wr_upstream){.name = wr_arena_string(&config->arena, name)};
     if (!upstream->name)
         return NULL;
     config->upstreams_count++;
@@ -200,7 +189,7 @@ static weir_status read_words(struct reading *r, yaml_node_t *value, const char 
     weir_span text = wr_yaml_text(value);
     if (!wr_yaml_is_scalar(value) || !text.len)
         return wr_yaml_fail(&r->yaml, value, WEIR_INVALID, "a text is wanted here");
-    *field = copy_text(r->config, text);
+    *field = wr_arena_string(&r->config->arena, text);
     return *field ? WEIR_OK : WEIR_NOMEM;
 }
 
@@ -654,7 +643,7 @@ static weir_status keep_models(struct wr_config *config, weir_span yaml, struct 
     if (status)
         return status;
     wr_models_free(models);
-    config->models_yaml = copy_text(config, yaml);
+    config->models_yaml = wr_arena_string(&config->arena, yaml);
     return config->models_yaml ? WEIR_OK : no_memory(err);
 }
 
@@ -697,11 +686,13 @@ static weir_status keep_names(struct wr_config *config)
     wr_buf_init(&names, CONFIG_BYTES_MAX);
     for (uint32_t i = 0; i < wr_policies_count(config->policies); i++)
         wr_buf_printf(&names, "%s%s", i ? ", " : "", wr_policies_at(config->policies, i)->name);
-    config->policy_names = wr_buf_status(&names) ? NULL : copy_text(config, wr_buf_view(&names));
+    config->policy_names =
+        wr_buf_status(&names) ? NULL : wr_arena_string(&config->arena, wr_buf_view(&names));
     wr_buf_reset(&names);
     wr_buf_printf(&names, "x-weir-policy: there is no such policy; there are %s",
                   config->policy_names ? config->policy_names : "");
-    config->no_policy = wr_buf_status(&names) ? NULL : copy_text(config, wr_buf_view(&names));
+    config->no_policy =
+        wr_buf_status(&names) ? NULL : wr_arena_string(&config->arena, wr_buf_view(&names));
     wr_buf_release(&names);
     return config->policy_names && config->no_policy ? WEIR_OK : WEIR_NOMEM;
 }

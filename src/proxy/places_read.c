@@ -25,16 +25,11 @@ static weir_status read_weight(struct reading *r, yaml_node_t *value)
 static weir_status read_name(struct reading *r, yaml_node_t *value)
 {
     weir_span text = wr_yaml_text(value);
-    char *copy = text.len ? wr_arena_alloc(&r->config->arena, text.len + 1) : NULL;
 
     if (!text.len)
         return wr_yaml_fail(r->yaml, value, WEIR_INVALID, "a name is wanted here");
-    if (!copy)
-        return WEIR_NOMEM;
-    memcpy(copy, text.ptr, text.len);
-    copy[text.len] = '\0';
-    r->place->place_name = copy;
-    return WEIR_OK;
+    r->place->place_name = wr_arena_string(&r->config->arena, text);
+    return r->place->place_name ? WEIR_OK : WEIR_NOMEM;
 }
 
 static weir_status on_place_member(void *user, yaml_node_t *key, yaml_node_t *value)

@@ -135,12 +135,9 @@ static const char *string_of(struct call *c, const struct wr_json *doc, wr_json_
                              const char *key)
 {
     weir_span text = member_text(c, doc, object, key);
-    char *copy = text.len ? wr_arena_alloc(&c->arena, text.len + 1) : NULL;
-    if (!copy || memchr(text.ptr, '\0', text.len))
+    if (!text.len || memchr(text.ptr, '\0', text.len))
         return NULL;
-    memcpy(copy, text.ptr, text.len);
-    copy[text.len] = '\0';
-    return copy;
+    return wr_arena_string(&c->arena, text);
 }
 
 static uint64_t number_of(const struct wr_json *doc, wr_json_id object, const char *key)

@@ -23,11 +23,9 @@ static weir_status on_member(void *user, yaml_node_t *key, yaml_node_t *value)
     if (!field || !text.len)
         return wr_yaml_fail(r->yaml, key, WEIR_INVALID,
                             "tls has cert, key and client_ca, the paths of PEM files");
-    char *copy = wr_arena_alloc(&r->config->arena, text.len + 1);
+    const char *copy = wr_arena_string(&r->config->arena, text);
     if (!copy)
         return WEIR_NOMEM;
-    memcpy(copy, text.ptr, text.len);
-    copy[text.len] = '\0';
     *field = copy;
     return WEIR_OK;
 }

@@ -25,18 +25,6 @@ struct reading {
     struct wr_aws_keys *aws;
 };
 
-static const char *keep_text(struct reading *r, weir_span text)
-{
-    char *copy = wr_arena_alloc(&r->config->arena, text.len + 1);
-
-    if (!copy)
-        return NULL;
-    if (text.len)
-        memcpy(copy, text.ptr, text.len);
-    copy[text.len] = '\0';
-    return copy;
-}
-
 /* ---- where a key is ---- */
 
 /* It stands in a header: what would end one is no key. */
@@ -49,7 +37,7 @@ static weir_status keep_key(struct reading *r, yaml_node_t *node, weir_span key,
                                 from);
     if (!key.len)
         return wr_yaml_fail(r->yaml, node, WEIR_INVALID, "%s holds no key: it is empty", from);
-    r->value = keep_text(r, key);
+    r->value = wr_arena_string(&r->config->arena, key);
     return r->value ? WEIR_OK : WEIR_NOMEM;
 }
 
@@ -70,7 +58,7 @@ static weir_status read_variable(struct reading *r, yaml_node_t *node)
 
 static weir_status read_key_file(struct reading *r, yaml_node_t *node)
 {
-    const char *path = keep_text(r, wr_yaml_text(node));
+    const char *path = wr_arena_string(&r->config->arena, wr_yaml_text(node));
     char text[KEY_BYTES_MAX + 1];
 
     if (!path)
@@ -113,7 +101,7 @@ static weir_status on_key_member(void *user, yaml_node_t *key, yaml_node_t *valu
     if (!wr_span_is(name, "header") || !is_header_name(wr_yaml_text(value)))
         return wr_yaml_fail(r->yaml, key, WEIR_INVALID,
                             "a key has env or file, and header, the name of one");
-    r->header = keep_text(r, wr_yaml_text(value));
+    r->header = wr_arena_string(&r->config->arena, wr_yaml_text(value));
     return r->header ? WEIR_OK : WEIR_NOMEM;
 }
 
@@ -156,7 +144,7 @@ static weir_status on_sign_member(void *user, yaml_node_t *key, yaml_node_t *val
                 {"session_token", &r->aws->session_token}};
 
     if (wr_span_is(name, "region") && wr_yaml_text(value).len) {
-        r->aws->region = keep_text(r, wr_yaml_text(value));
+        r->aws->region = wr_arena_string(&r->config->arena, wr_yaml_text(value));
         return r->aws->region ? WEIR_OK : WEIR_NOMEM;
     }
     for (size_t i = 0; i < WR_COUNT_OF(rows); i++)
@@ -181,7 +169,8 @@ static const char *region_of_host(struct reading *r)
         return NULL;
     weir_span rest = wr_span_from(host.name, (size_t)(dot - host.name.ptr) + 1);
     const char *end = memchr(rest.ptr, '.', rest.len);
-    return end ? keep_text(r, wr_span_cut(rest, 0, (size_t)(end - rest.ptr))) : NULL;
+    return end ? wr_arena_string(&r->config->arena, wr_span_cut(rest, 0, (size_t)(end - rest.ptr)))
+               : NULL;
 }
 
 /* The variables that AWS' own programs read. */

@@ -47,11 +47,9 @@ static weir_status read_name(struct reading *r, yaml_node_t *node, const char **
                             "a user or team has a name of up to %d letters, digits, `.`, `_` and "
                             "`-`, a letter or digit first",
                             WR_PROXY_USER_NAME_BYTES_MAX);
-    char *copy = wr_arena_alloc(r->arena, name.len + 1);
+    const char *copy = wr_arena_string(r->arena, name);
     if (!copy)
         return WEIR_NOMEM;
-    memcpy(copy, name.ptr, name.len);
-    copy[name.len] = '\0';
     *field = copy;
     return WEIR_OK;
 }
