@@ -2,8 +2,7 @@
 
 static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/* -1: it is no letter of either alphabet. */
-static int value_of(char c)
+int wr_base64_value(char c)
 {
     if (c >= 'A' && c <= 'Z')
         return c - 'A';
@@ -26,7 +25,7 @@ bool wr_base64_decode(weir_span text, struct wr_buf *out)
         return false;
     wr_buf_reserve(out, text.len / 4 * 3 + 2);
     for (size_t i = 0; i < text.len; i++) {
-        int value = value_of(text.ptr[i]);
+        int value = wr_base64_value(text.ptr[i]);
         if (value < 0)
             return false;
         bits = (bits << 6 | (unsigned)value) & 0xFFFF;

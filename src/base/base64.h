@@ -6,6 +6,9 @@
 
 #include "base/buf.h"
 
+/* The six bits of a letter of either alphabet; -1: it is none. */
+int wr_base64_value(char c);
+
 /* Appends the bytes that `text` stands for. `=` at its end may be missing; anything else that is
  * not of the alphabets, white space too, makes it false, and `out` may have a part of it. */
 bool wr_base64_decode(weir_span text, struct wr_buf *out);

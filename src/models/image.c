@@ -12,6 +12,7 @@
  */
 #include "models/image.h"
 
+#include "base/base64.h"
 #include "base/span.h"
 
 enum {
@@ -19,28 +20,13 @@ enum {
     JPEG_SEGMENTS_MAX = 512 /* looked at before the size must have come */
 };
 
-static int sextet(char c)
-{
-    if (c >= 'A' && c <= 'Z')
-        return c - 'A';
-    if (c >= 'a' && c <= 'z')
-        return c - 'a' + 26;
-    if (c >= '0' && c <= '9')
-        return c - '0' + 52;
-    if (c == '+' || c == '-')
-        return 62;
-    if (c == '/' || c == '_')
-        return 63;
-    return -1;
-}
-
 /* The byte at `at` of what the base64 stands for; -1 past its end or where it is not base64. */
 static int image_byte(weir_span base64, size_t at)
 {
     size_t first = at / 3 * 4 + at % 3;
     if (at > WR_IMAGE_HEADER_BYTES_MAX || first + 1 >= base64.len)
         return -1;
-    int high = sextet(base64.ptr[first]), low = sextet(base64.ptr[first + 1]);
+    int high = wr_base64_value(base64.ptr[first]), low = wr_base64_value(base64.ptr[first + 1]);
     if (high < 0 || low < 0)
         return -1;
     unsigned shift = 2 * (unsigned)(at % 3);
