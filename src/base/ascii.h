@@ -110,6 +110,17 @@ static inline bool wr_starts_folded(weir_span text, weir_span prefix)
     return true;
 }
 
+/* Whether both are the same but for the case of letters. */
+static inline bool wr_same_any_case(weir_span a, weir_span b)
+{
+    if (a.len != b.len)
+        return false;
+    for (size_t i = 0; i < a.len; i++)
+        if (wr_lower(a.ptr[i]) != wr_lower(b.ptr[i]))
+            return false;
+    return true;
+}
+
 static inline bool wr_same_folded(weir_span text, weir_span lower)
 {
     return text.len == lower.len && wr_starts_folded(text, lower);

@@ -38,23 +38,13 @@ static bool next_word(const struct wr_focus *focus, weir_span *rest, weir_span *
     return word->len > 0;
 }
 
-static bool same_in_any_case(weir_span a, weir_span b)
-{
-    if (a.len != b.len)
-        return false;
-    for (size_t i = 0; i < a.len; i++)
-        if (wr_lower(a.ptr[i]) != wr_lower(b.ptr[i]))
-            return false;
-    return true;
-}
-
 /* The word's slot: the one that holds it, or the free one where it would go. */
 static uint32_t slot_of(const struct wr_focus *focus, weir_span word, uint32_t hash)
 {
     uint32_t slot = (hash ^ hash >> 15) % WR_FOCUS_SLOTS;
     while (focus->slots[slot]) {
         const struct wr_focus_word *held = &focus->words[focus->slots[slot] - 1];
-        if (held->hash == hash && same_in_any_case(held->text, word))
+        if (held->hash == hash && wr_same_any_case(held->text, word))
             break;
         slot = (slot + 1) % WR_FOCUS_SLOTS;
     }

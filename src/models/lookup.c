@@ -52,16 +52,6 @@ static void init_name(struct name *name, weir_span text)
         name->text[i] = wr_lower(text.ptr[i]);
 }
 
-bool wr_name_eq(weir_span a, weir_span b)
-{
-    if (a.len != b.len)
-        return false;
-    for (size_t i = 0; i < a.len; i++)
-        if (wr_lower(a.ptr[i]) != wr_lower(b.ptr[i]))
-            return false;
-    return true;
-}
-
 /* Keeps `len` bytes, if any. */
 static bool keep_front(struct name *name, size_t len, enum wr_name_change change)
 {
@@ -225,7 +215,7 @@ static bool find_id_or_alias(const struct wr_models *models, weir_span id,
     match->model = wr_models_find(models, id);
     match->rule = match->model == &models->fallback ? WR_RULE_FALLBACK : WR_RULE_EXACT;
     for (uint32_t i = 0; !match->model && i < models->aliases_count; i++)
-        if (wr_name_eq(models->aliases[i].name, id)) {
+        if (wr_same_any_case(models->aliases[i].name, id)) {
             match->model = &models->models[models->aliases[i].model];
             match->rule = WR_RULE_ALIAS;
         }

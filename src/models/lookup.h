@@ -55,6 +55,4 @@ uint32_t wr_models_suggest(const struct wr_models *models, weir_span name,
  * pattern fits. The `layers` policy is defined by it. */
 uint32_t wr_models_table_window(const struct wr_models *models, weir_span name);
 
-bool wr_name_eq(weir_span a, weir_span b); /* of models: ASCII letter case aside */
-
 #endif

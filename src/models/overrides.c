@@ -13,6 +13,7 @@
 
 #include <yaml.h>
 
+#include "base/ascii.h"
 #include "base/err.h"
 #include "base/span.h"
 #include "models/lookup.h"
@@ -77,7 +78,7 @@ static weir_status check_repeated(struct walk *walk, const yaml_node_t *mapping,
     const yaml_node_t *key = node_at(walk, pair->key);
     for (const yaml_node_pair_t *p = mapping->data.mapping.pairs.start; p < pair; p++) {
         const yaml_node_t *earlier = node_at(walk, p->key);
-        if (wr_name_eq(scalar_text(earlier), scalar_text(key)))
+        if (wr_same_any_case(scalar_text(earlier), scalar_text(key)))
             return complain_at(walk, &key->start_mark, WEIR_INVALID, "this key is here twice");
     }
     return WEIR_OK;

@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 
+#include "base/ascii.h"
 #include "base/embed.h"
 #include "base/err.h"
 #include "models/lookup.h"
@@ -39,12 +40,12 @@ struct wr_model *wr_models_append(struct wr_models *models)
 const struct wr_model *wr_models_find(const struct wr_models *models, weir_span id)
 {
     for (uint32_t i = 0; i < models->models_count; i++)
-        if (wr_name_eq(models->models[i].id, id))
+        if (wr_same_any_case(models->models[i].id, id))
             return &models->models[i];
     for (uint32_t i = 0; i < models->families_count; i++)
-        if (wr_name_eq(models->families[i].model.id, id))
+        if (wr_same_any_case(models->families[i].model.id, id))
             return &models->families[i].model;
-    return wr_name_eq(models->fallback.id, id) ? &models->fallback : NULL;
+    return wr_same_any_case(models->fallback.id, id) ? &models->fallback : NULL;
 }
 
 struct wr_model *wr_models_find_part(struct wr_models *models, weir_span id)

@@ -9,6 +9,7 @@
  */
 #include "models/registry_inside.h"
 
+#include "base/ascii.h"
 #include "base/err.h"
 #include "base/span.h"
 #include "json/json.h"
@@ -144,10 +145,10 @@ static weir_status check_new_id(struct reader *r, wr_json_id object, weir_span i
 {
     uint32_t seen = 0;
     for (uint32_t i = 0; i < r->models->models_count; i++)
-        seen += wr_name_eq(r->models->models[i].id, id);
+        seen += wr_same_any_case(r->models->models[i].id, id);
     for (uint32_t i = 0; i < r->models->families_count; i++)
-        seen += wr_name_eq(r->models->families[i].model.id, id);
-    seen += wr_name_eq(r->models->fallback.id, id);
+        seen += wr_same_any_case(r->models->families[i].model.id, id);
+    seen += wr_same_any_case(r->models->fallback.id, id);
     return seen == 1 ? WEIR_OK : fail_at(r, object, WEIR_INVALID, "this id is listed twice");
 }
 

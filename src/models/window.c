@@ -137,7 +137,7 @@ static bool same_model(weir_span listed, weir_span wanted)
         listed.len -= latest.len;
     if (wr_span_ends(wanted, latest))
         wanted.len -= latest.len;
-    return wr_name_eq(listed, wanted);
+    return wr_same_any_case(listed, wanted);
 }
 
 static bool is_named(const struct wr_json *doc, struct wr_arena *arena, wr_json_id entry,
