@@ -187,6 +187,36 @@ static weir_status read_families(struct reader *r, wr_json_id array, size_t coun
     return status;
 }
 
+typedef weir_status set_fn(void *rule, weir_span key, weir_span value, struct weir_err *err);
+
+static weir_status set_cache(void *rule, weir_span key, weir_span value, struct weir_err *err)
+{
+    return wr_cache_rule_set(rule, key, value, err);
+}
+
+static weir_status set_image(void *rule, weir_span key, weir_span value, struct weir_err *err)
+{
+    return wr_image_rule_set(rule, key, value, err);
+}
+
+/* All members of the object `id`. */
+static weir_status read_rule(struct reader *r, wr_json_id id, const char *what, set_fn *set,
+                             void *rule)
+{
+    if (!wr_json_is(&r->doc, id, WR_JSON_OBJECT))
+        return fail_at(r, id, WEIR_INVALID, what);
+    for (wr_json_id key = wr_json_first(&r->doc, id); key != WR_JSON_NONE;
+         key = wr_json_next(&r->doc, id, key)) {
+        weir_span value;
+        weir_status status = read_scalar(r, wr_json_value(key), &value);
+        if (!status)
+            status = with_byte(r, key, set(rule, wr_json_inner(&r->doc, key), value, r->err));
+        if (status)
+            return status;
+    }
+    return WEIR_OK;
+}
+
 static weir_status read_caches(struct reader *r, wr_json_id array, size_t count)
 {
     struct wr_models *models = r->models;
@@ -196,18 +226,9 @@ static weir_status read_caches(struct reader *r, wr_json_id array, size_t count)
     for (wr_json_id id = wr_json_first(&r->doc, array); id != WR_JSON_NONE;
          id = wr_json_next(&r->doc, array, id)) {
         struct wr_cache_rule *rule = &models->caches[models->caches_count++];
-        if (!wr_json_is(&r->doc, id, WR_JSON_OBJECT))
-            return fail_at(r, id, WEIR_INVALID, "a cache rule is an object");
-        for (wr_json_id key = wr_json_first(&r->doc, id); key != WR_JSON_NONE;
-             key = wr_json_next(&r->doc, id, key)) {
-            weir_span value;
-            weir_status status = read_scalar(r, wr_json_value(key), &value);
-            if (!status)
-                status = with_byte(
-                    r, key, wr_cache_rule_set(rule, wr_json_inner(&r->doc, key), value, r->err));
-            if (status)
-                return status;
-        }
+        weir_status status = read_rule(r, id, "a cache rule is an object", set_cache, rule);
+        if (status)
+            return status;
     }
     return WEIR_OK;
 }
@@ -232,19 +253,9 @@ static weir_status read_images(struct reader *r, wr_json_id array, size_t count)
     for (wr_json_id id = wr_json_first(&r->doc, array); id != WR_JSON_NONE;
          id = wr_json_next(&r->doc, array, id)) {
         struct wr_image_rule *rule = &models->images[models->images_count++];
-        if (!wr_json_is(&r->doc, id, WR_JSON_OBJECT))
-            return fail_at(r, id, WEIR_INVALID, "an image rule is an object");
-        for (wr_json_id key = wr_json_first(&r->doc, id); key != WR_JSON_NONE;
-             key = wr_json_next(&r->doc, id, key)) {
-            weir_span value;
-            weir_status status = read_scalar(r, wr_json_value(key), &value);
-            if (!status)
-                status = with_byte(
-                    r, key, wr_image_rule_set(rule, wr_json_inner(&r->doc, key), value, r->err));
-            if (status)
-                return status;
-        }
-        weir_status status = check_image(r, id, rule);
+        weir_status status = read_rule(r, id, "an image rule is an object", set_image, rule);
+        if (!status)
+            status = check_image(r, id, rule);
         if (status)
             return status;
     }
