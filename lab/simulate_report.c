@@ -766,13 +766,3 @@ void wr_simulate_report_members(struct wr_simulate_report *report, struct wr_jso
         write_policy(w, report, i);
     wr_json_write_array_end(w);
 }
-
-void wr_simulate_report_json(struct wr_simulate_report *report, struct wr_buf *out)
-{
-    struct wr_json_writer w;
-    wr_json_write_init(&w, out);
-    wr_json_write_object(&w);
-    wr_simulate_report_members(report, &w);
-    wr_json_write_object_end(&w);
-    wr_json_write_newline(&w);
-}

@@ -71,7 +71,6 @@ WEIR_MUST_USE weir_status wr_simulate_report_add(struct wr_simulate_report *repo
 /* `columns`: how wide its tables may be. */
 void wr_simulate_report_table(struct wr_simulate_report *report, uint32_t columns,
                               struct wr_buf *out);
-void wr_simulate_report_json(struct wr_simulate_report *report, struct wr_buf *out);
 
 /* ---- for other forms of the report ---- */
 
