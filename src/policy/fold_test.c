@@ -599,6 +599,24 @@ static void time_that_is_up_leaves_the_rest_whole(void **state)
     }
 }
 
+static void no_step_is_taken_where_all_was_sent_whole(void **state)
+{
+    struct session session = {NULL, even, 4, "run", NULL};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct wr_fold_turn whole = {.is_whole = i}, turns[5] = {whole, whole, whole, whole, whole};
+        struct folded f;
+        struct wr_buf body;
+        wr_buf_init(&body, BODY_BYTES_MAX);
+        write_session(&body, &session);
+        fold_body(&f, wr_buf_view(&body), &clear_policy, 2500);
+        f.input.turns = turns;
+        assert_true(!wr_fold_run(&f.fold, &f.test.arena, &f.input) && i == !f.fold.steps_count);
+        test_transcript_close(&f.test);
+        wr_buf_release(&body);
+    }
+}
+
 /* ---- which results may change ---- */
 
 static const struct {
@@ -769,6 +787,7 @@ int main(void)
         cmocka_unit_test(a_switch_takes_the_thinking_before_it),
         cmocka_unit_test(the_window_is_as_the_turns_say),
         cmocka_unit_test(time_that_is_up_leaves_the_rest_whole),
+        cmocka_unit_test(no_step_is_taken_where_all_was_sent_whole),
         cmocka_unit_test(a_session_says_whose_results_may_change),
         cmocka_unit_test(a_file_that_is_read_again_comes_whole),
         cmocka_unit_test(what_left_in_several_steps_is_one_original),
