@@ -238,14 +238,16 @@ test('what nobody has any more is freed', { skip: isSanitized }, async () => {
             const use = async () => { for (let i = 0; i < 4; i++) {
                 const engine = new Engine({ store: new Store() });
                 await engine.count('x');
-                for (let n = 0; n < 20; n++)
+                for (let n = 0; n < 10; n++)
                     assert((await engine.project(body, { policy: 'lean' })).body.length > 1e6);
                 gc(); await new Promise(setImmediate); } };
-            await use(); const before = process.memoryUsage().rss;
-            await use(); await use();
+            await use(); await use(); const before = process.memoryUsage().rss;
+            for (let i = 0; i < 6; i++) await use();
             console.log(process.memoryUsage().rss - before);
         })()`;
     const grown = Number(execFileSync(process.execPath, ['--expose-gc', '-e', program],
         { cwd: process.cwd() }));
-    assert.ok(grown < 60_000_000, `${grown} bytes more`);
+    // malloc's heaps grow by up to 90 MB and stay so; 24 engines that were kept would take 384 MB
+    // with their tokenizers, their answers 264 MB.
+    assert.ok(grown < 150_000_000, `${grown} bytes more`);
 });
