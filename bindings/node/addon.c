@@ -9,10 +9,10 @@
  * memory to a worker; to hold a reference prevents neither. The copy's memory stays with the handle
  * for the next call, so that its pages are not asked of the system each time.
  *
- * Most of what the library gives back is copied as well, into memory of V8's. As the memory of a
- * buffer it would be freed when V8 collects that, on another thread than it came from, and a heap
- * of malloc's that grows and shrinks so takes pages from the system at each call: that was half of
- * what a call cost. What is large is not copied, since the event loop waits for a copy.
+ * What the library gives back becomes the memory of a buffer, freed when V8 collects that. Some MB
+ * of it are freed at once then, and malloc would give them back to the system, to take them from it
+ * again page by page in the next calls: half of what a call with a large answer cost. So it is told
+ * to keep some (keep_freed_memory).
  *
  *     call() ──▶ queued ──▶ run_work (a thread) ──▶ end_work (JavaScript's thread) ──▶ promise
  *
@@ -46,7 +46,7 @@ struct handle {
 enum {
     METHOD_BYTES_MAX = 32,
     SPARE_BYTES_MAX = 4 * 1024 * 1024, /* that a handle keeps */
-    COPIED_BYTES_MAX = 256 * 1024      /* of an answer */
+    KEPT_BYTES_MAX = 8 * 1024 * 1024,  /* malloc keeps up to twice that of what is freed */
 };
 
 struct work {
@@ -213,15 +213,15 @@ static void free_owned(napi_env env, void *data, void *owned)
     weir_called_release(&called);
 }
 
-/* Copied where memory of ours is not to be had, too: an Electron may refuse it. */
+/* What the library wrote becomes the buffer's memory, freed with it. Copied where that is not to be
+ * had: an Electron may refuse memory that is not V8's, and what is empty needs no owner. */
 static napi_status make_buffer(napi_env env, struct weir_called *called, napi_value *buffer)
 {
     char *bytes = (char *)called->bytes.ptr;
     void *copy;
 
-    if (called->bytes.len > COPIED_BYTES_MAX &&
-        napi_create_external_buffer(env, called->bytes.len, bytes, free_owned, called->owned,
-                                    buffer) == napi_ok) {
+    if (called->bytes.len && napi_create_external_buffer(env, called->bytes.len, bytes, free_owned,
+                                                         called->owned, buffer) == napi_ok) {
         called->owned = NULL;
         return napi_ok;
     }
@@ -495,6 +495,15 @@ static napi_value js_version(napi_env env, napi_callback_info info)
     return version;
 }
 
+/* glibc takes the largest block that was freed for a size that comes and goes: smaller ones are not
+ * asked of the system one by one from then on, and twice that much is kept. As after any program
+ * that once had a block of that size; mallopt() would end its looking for good. */
+static void keep_freed_memory(void)
+{
+    void *volatile block = malloc(KEPT_BYTES_MAX);
+    free(block);
+}
+
 NAPI_MODULE_INIT()
 {
     static const struct {
@@ -506,6 +515,7 @@ NAPI_MODULE_INIT()
                      {"newStore", js_new_store},
                      {"close", js_close},
                      {"version", js_version}};
+    keep_freed_memory();
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
         napi_value value;
         if (napi_create_function(env, functions[i].name, NAPI_AUTO_LENGTH, functions[i].function,
