@@ -415,6 +415,8 @@ test-dist: ## each package of dist/ on a bare system, and a real session through
 
 dist-again: ## build it all once more, in another folder: the same bytes?
 	@DIST_CACHE=$(DIST_CACHE) packaging/dist/again $(BUILD)/portable
+	@[ ! -e $(BUILD)/portable-aarch64/weir ] || \
+	    DIST_CACHE=$(DIST_CACHE) packaging/dist/again $(BUILD)/portable-aarch64 aarch64-linux-gnu
 
 bench-startup: ## how long the program and the portable one take to start
 	@bench/startup.py $(BUILD)/weir $(wildcard $(BUILD)/portable/weir)
