@@ -168,6 +168,9 @@ def says_why(place):
     named = table.split('\n')[1].split()[0]
     ok('a narrow terminal shows a short name', (len(named) < len(session), '..' in named),
        (True, False))
+    _, offered, _ = place.run('weir --complete why ""')
+    ok('a shell completes it', named.split(':')[1] in
+       [line.split('\t')[0] for line in offered.split('\n')])
     code, out, err = place.run(f'weir why {named}', 200)
     ok('weir why knows it by that', (code, err), (0, ''))
     said = re.search(r'#\d+ read \S+, [\d,]+ → [\d,]+ tokens\. .* The file was last used [\d,]+ '

@@ -279,6 +279,7 @@ const struct wr_command wr_cmd_context = {
     WR_OPTIONS(options),
     .defaults = &(const struct context_options){.tenant = WR_CLI_TENANT},
     .words_max = 1,
+    .list = wr_list_sessions,
     .wants = "one session at a time",
     .example = "weir context",
     .run = run_context,

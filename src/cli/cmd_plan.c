@@ -304,6 +304,7 @@ const struct wr_command wr_cmd_plan = {
     .defaults = &(const struct plan_options){.tenant = WR_CLI_TENANT},
     .words_min = 1,
     .words_max = 1,
+    .list = wr_list_sessions,
     .wants = "name a session",
     .exits = "Exit 1: with --now, its price was not confirmed, and nothing was done.",
     .example = "weir plan 7f3a\nweir plan 7f3a --now",

@@ -265,11 +265,16 @@ static int run_pin(void *values, const struct wr_words *words)
         .tenant = WR_CLI_TENANT                                            \
     }
 
-#define OF_ONE \
-    .usage = "[OPTIONS] SESSION", .words_min = 1, .words_max = 1, .wants = "name a session"
-#define OF_ALL   .usage = "[OPTIONS] [SESSION]", .words_max = 1, .wants = "name a session, or none"
-#define OF_PIECE .usage = "[OPTIONS] SESSION [PATH|SEGMENT|HANDLE]", .words_min = 1, .words_max = 2
-#define ASKS     .exits = "Exit 1: its price was not confirmed, and nothing was done."
+#define OF_ONE                                                                              \
+    .usage = "[OPTIONS] SESSION", .words_min = 1, .words_max = 1, .list = wr_list_sessions, \
+    .wants = "name a session"
+#define OF_ALL                                                                \
+    .usage = "[OPTIONS] [SESSION]", .words_max = 1, .list = wr_list_sessions, \
+    .wants = "name a session, or none"
+#define OF_PIECE                                                                        \
+    .usage = "[OPTIONS] SESSION [PATH|SEGMENT|HANDLE]", .words_min = 1, .words_max = 2, \
+    .list = wr_list_sessions
+#define ASKS .exits = "Exit 1: its price was not confirmed, and nothing was done."
 
 const struct wr_command wr_cmd_pin = {
     COMMAND(pin, ROW_NOW, ROW_TOOL),

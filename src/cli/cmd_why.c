@@ -674,6 +674,7 @@ const struct wr_command wr_cmd_why = {
     .words_max = 2,
     .wants = "name a session, or the file of a report",
     .words = WR_WORDS_FILE,
+    .list = wr_list_sessions,
     .example = "weir project --policy tiered --report r.json < request.json > out.json\n"
                "weir why r.json",
     .run = run_why,

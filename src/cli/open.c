@@ -5,11 +5,13 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
+#include "ledger/context.h"
 #include "store/where.h"
 
-enum { PATH_BYTES_MAX = 4096, SECOND_MS = 1000 };
+enum { PATH_BYTES_MAX = 4096, SECOND_MS = 1000, SESSIONS_LISTED = 100 };
 
 /* ---- values ---- */
 
@@ -32,6 +34,56 @@ void wr_list_models(wr_word_fn *each, void *user)
         each(user, name, "");
     }
     wr_models_free(models);
+}
+
+struct session_words {
+    wr_word_fn *each;
+    void *user;
+    struct wr_buf name, what;
+    size_t count;
+};
+
+static weir_status give_session(void *user, const struct wr_ledger_session *session)
+{
+    struct session_words *w = user;
+    size_t colon = wr_span_find(session->session, WR_LIT(":"), 0);
+
+    if (w->count++ >= SESSIONS_LISTED)
+        return WEIR_OK;
+    wr_buf_reset(&w->name);
+    wr_buf_reset(&w->what);
+    wr_session_put_short(&w->name, session->session);
+    wr_buf_byte(&w->name, '\0');
+    wr_buf_printf(&w->what, "%.*s, %s requests, ", (int)session->model.len, session->model.ptr,
+                  WR_GROUPED(session->requests_count));
+    wr_cli_put_ago(&w->what, session->last_ms);
+    wr_buf_text(&w->what, " ago");
+    wr_buf_byte(&w->what, '\0');
+    if (!wr_buf_status(&w->name) && !wr_buf_status(&w->what))
+        w->each(w->user, w->name.bytes + (colon == SIZE_MAX ? 0 : colon + 1), w->what.bytes);
+    return WEIR_OK;
+}
+
+void wr_list_sessions(wr_word_fn *each, void *user)
+{
+    struct weir_store_options options = {.must_exist = true};
+    struct wr_ledger_filter filter = {.since_ms = 0};
+    struct session_words words = {.each = each, .user = user};
+    struct wr_ledger *ledger = NULL;
+    struct wr_buf path;
+
+    wr_buf_init(&words.name, WR_OUTPUT_BYTES_MAX);
+    wr_buf_init(&words.what, WR_OUTPUT_BYTES_MAX);
+    weir_status status = wr_cli_store_path(NULL, &path)
+                             ? wr_ledger_open(path.bytes, &options, &ledger, NULL, NULL)
+                             : WEIR_NOMEM;
+    if (!status)
+        status = wr_ledger_sessions(ledger, &filter, give_session, &words, NULL);
+    (void)status; /* without a store, or memory, the list is shorter, and nothing is wrong */
+    wr_ledger_close(ledger);
+    wr_buf_release(&path);
+    wr_buf_release(&words.name);
+    wr_buf_release(&words.what);
 }
 
 /* ---- the store ---- */

@@ -48,9 +48,11 @@
 #define WR_WORDS_MODES  "active off meter shadow canary holdout"
 #define WR_WORDS_RECALL "auto client own off"
 
-/* Values for completion and for "did you mean": the presets, the models of the registry. */
+/* Values for completion and for "did you mean": the presets, the models of the registry, the newest
+ * sessions of the usual store, without what stands before the ':', at which bash parts words. */
 void wr_list_policies(wr_word_fn *each, void *user);
 void wr_list_models(wr_word_fn *each, void *user);
+void wr_list_sessions(wr_word_fn *each, void *user);
 
 /* ---- the store ---- */
 
