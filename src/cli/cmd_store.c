@@ -224,6 +224,7 @@ static int put_copied(const struct wr_copy_report *copied, const struct weir_ver
     put_figure(&out, "notes", "notes", copied->notes_count);
     put_figure(&out, "samples", "samples", copied->samples_count);
     put_figure(&out, "calibrations", "calibrations", copied->calibrations_count);
+    put_figure(&out, "counters", "counters of what was used", copied->counters_count);
     put_figure(&out, "damaged", "lost in the source", copied->damaged_count);
     put_figure(&out, "differ", "sessions differ", copied->differ_count);
     put_figure(&out, "verified", "artifacts verified", found->artifacts_count);

@@ -17,6 +17,7 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "store/ledger.h"
+#include "store/spend.h"
 #include "store/store.h"
 #include "store/table.h"
 
@@ -404,6 +405,31 @@ static weir_status copy_calibrations(struct copying *c)
     return status;
 }
 
+/* Budgets go on where they were: counters of one scope and period are the larger of both. Those of
+ * minutes are many, and the minute is over by then. */
+static weir_status copy_counters(struct copying *c)
+{
+    struct wr_table_query query = {.sql = "SELECT scope, period, start_ms, requests, tokens,"
+                                          " micro_usd FROM {}spend WHERE period > 0"
+                                          " ORDER BY scope, period, start_ms",
+                                   .columns = "tnnnnn",
+                                   .args = ""};
+    struct wr_table table;
+    weir_status status =
+        wr_table_read(c->from.where, c->from.lists, &query, &c->page, &table, c->err);
+
+    for (size_t i = 0; !status && i < table.rows_count; i++) {
+        const struct wr_cell *row = wr_table_row(&table, i);
+        struct wr_spent spent = {.used = {row[3].number, row[4].number, row[5].number}};
+        if (row[1].number < 0 || row[1].number >= WR_SPEND_PERIODS)
+            continue; /* of a later Weir */
+        status = wr_ledger_raise(c->to.ledger, row[0].bytes, (enum wr_spend_period)row[1].number,
+                                 row[2].number, &spent, c->err);
+        c->report->counters_count += !status;
+    }
+    return status;
+}
+
 /* ---- all of it ---- */
 
 static weir_status copy_session(struct copying *c, const struct session *s, int64_t id)
@@ -499,6 +525,8 @@ weir_status wr_store_copy(const char *from, const char *to, wr_copy_differs_fn *
         status = wr_fail(err, WEIR_INVALID, 0, "both are the same store");
     if (!status)
         status = copy_calibrations(&c);
+    if (!status)
+        status = copy_counters(&c);
     if (!status)
         status = copy_sessions(&c, differs, user);
     close_side(&c.from);

@@ -19,8 +19,9 @@ struct wr_copy_report {
     uint64_t text_bytes; /* of those */
     uint64_t marks_count, pins_count, rows_count, notes_count, samples_count;
     uint64_t calibrations_count;
-    uint64_t damaged_count; /* originals that the source no longer has whole */
-    uint64_t differ_count;  /* sessions that are otherwise in the target */
+    uint64_t counters_count; /* of what users and teams have used */
+    uint64_t damaged_count;  /* originals that the source no longer has whole */
+    uint64_t differ_count;   /* sessions that are otherwise in the target */
 };
 
 /* Told of each session that is otherwise in the target in the end. */

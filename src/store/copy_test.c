@@ -9,10 +9,13 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "store/ledger.h"
+#include "store/spend.h"
 #include "tests/test_dir.h"
 #include "tests/test_postgres.h"
 
 enum { SESSIONS = 5, TURNS = 4 };
+
+#define SPENT_MS 1234567890123
 
 struct fixture {
     struct wr_test_dir source, middle, target;
@@ -97,6 +100,13 @@ static void fill(const char *where)
         }
     assert_int_equal(wr_ledger_calibrate(ledger, WR_LIT("gpt-5"), set_calibration, NULL, NULL),
                      WEIR_OK);
+    struct wr_spend_request request = {
+        .ticket = "of copy_test.c!!", .now_ms = SPENT_MS, .scopes_count = 1, .most = {1, 500, 70}};
+    struct wr_spend_verdict verdict;
+    request.scopes[0].name = WR_LIT("user:anna");
+    for (int i = 0; i < WR_SPEND_PERIODS * WR_SPEND_KINDS; i++)
+        request.scopes[0].limits[i / WR_SPEND_KINDS][i % WR_SPEND_KINDS] = WR_SPEND_NO_LIMIT;
+    assert_int_equal(wr_ledger_reserve(ledger, &request, &verdict, NULL), WEIR_OK);
     wr_ledger_close(ledger);
     weir_store_close(store);
 }
@@ -171,6 +181,40 @@ static void it_comes_back_as_it_was(void **state)
     assert_int_equal(f->differ_count, 0);
 }
 
+/* What a user has used is not forgotten by moving, and what is under way there is used here. */
+static void budgets_go_on_where_they_were(void **state)
+{
+    struct fixture *f = *state;
+    const char *const places[] = {f->database, f->target.path};
+    struct wr_ledger *ledger;
+    struct wr_spent spent[WR_SPEND_PERIODS], more = {.used = {9, 400, 80}};
+
+    assert_int_equal(copy(f, f->source.path, f->database).counters_count, WR_SPEND_PERIODS - 1);
+    assert_true(copy(f, f->database, f->target.path).counters_count >= WR_SPEND_PERIODS - 1);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(wr_ledger_open(places[i], NULL, &ledger, NULL, NULL), WEIR_OK);
+        assert_int_equal(wr_ledger_spent(ledger, WR_LIT("user:anna"), SPENT_MS, spent, NULL),
+                         WEIR_OK);
+        for (int p = WR_SPEND_DAY; p < WR_SPEND_PERIODS; p++) {
+            assert_int_equal(spent[p].used[WR_SPEND_REQUESTS], 1);
+            assert_int_equal(spent[p].used[WR_SPEND_TOKENS], 500);
+            assert_int_equal(spent[p].used[WR_SPEND_MONEY], 70);
+            assert_int_equal(spent[p].held[WR_SPEND_TOKENS], 0);
+        }
+        /* The larger of both, and a second copy adds nothing. */
+        assert_int_equal(wr_ledger_raise(ledger, WR_LIT("user:anna"), WR_SPEND_MONTH,
+                                         wr_spend_start_ms(WR_SPEND_MONTH, SPENT_MS), &more, NULL),
+                         WEIR_OK);
+        (void)copy(f, f->source.path, places[i]);
+        assert_int_equal(wr_ledger_spent(ledger, WR_LIT("user:anna"), SPENT_MS, spent, NULL),
+                         WEIR_OK);
+        assert_int_equal(spent[WR_SPEND_MONTH].used[WR_SPEND_REQUESTS], 9);
+        assert_int_equal(spent[WR_SPEND_MONTH].used[WR_SPEND_TOKENS], 500);
+        assert_int_equal(spent[WR_SPEND_MONTH].used[WR_SPEND_MONEY], 80);
+        wr_ledger_close(ledger);
+    }
+}
+
 static void what_was_said_comes_too(void **state)
 {
     struct fixture *f = *state;
@@ -242,7 +286,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(it_comes_back_as_it_was),           TEST(what_was_said_comes_too),
         TEST(one_that_was_broken_off_goes_on),   TEST(a_session_that_the_target_has_used_is_told),
-        TEST(a_store_is_not_copied_into_itself),
+        TEST(a_store_is_not_copied_into_itself), TEST(budgets_go_on_where_they_were),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,6 +43,8 @@ struct wr_ledger_ops {
                           uint64_t *expired_count, struct weir_err *err);
     weir_status (*spent)(struct wr_ledger *ledger, weir_span scope, int64_t now_ms,
                          struct wr_spent spent[WR_SPEND_PERIODS], struct weir_err *err);
+    weir_status (*raise)(struct wr_ledger *ledger, weir_span scope, enum wr_spend_period period,
+                         int64_t start_ms, const struct wr_spent *least, struct weir_err *err);
     weir_trouble (*trouble)(const struct wr_ledger *ledger);
     void (*close)(struct wr_ledger *ledger);
 };

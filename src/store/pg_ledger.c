@@ -511,6 +511,13 @@ static weir_status expire(struct wr_ledger *ledger, int64_t before_ms, int64_t f
     return wr_pg_expire(pg_of(ledger), before_ms, forget_ms, expired_count, err);
 }
 
+static weir_status raise_spent(struct wr_ledger *ledger, weir_span scope,
+                               enum wr_spend_period period, int64_t start_ms,
+                               const struct wr_spent *least, struct weir_err *err)
+{
+    return wr_pg_raise(pg_of(ledger), scope, period, start_ms, least, err);
+}
+
 static weir_status read_spent(struct wr_ledger *ledger, weir_span scope, int64_t now_ms,
                               struct wr_spent spent[WR_SPEND_PERIODS], struct weir_err *err)
 {
@@ -545,6 +552,7 @@ static const struct wr_ledger_ops ops = {
     .settle = settle,
     .expire = expire,
     .spent = read_spent,
+    .raise = raise_spent,
     .said = read_said,
     .extent = read_extent,
     .trouble = trouble_of,

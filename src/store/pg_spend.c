@@ -147,3 +147,26 @@ weir_status wr_pg_spent(struct wr_pg *pg, weir_span scope, int64_t now_ms,
     }
     return status;
 }
+
+weir_status wr_pg_raise(struct wr_pg *pg, weir_span scope, enum wr_spend_period period,
+                        int64_t start_ms, const struct wr_spent *least, struct weir_err *err)
+{
+    struct wr_pg_args args = {.count = 0};
+
+    wr_pg_bytes(&args, scope);
+    wr_pg_number(&args, (int64_t)period);
+    wr_pg_number(&args, start_ms);
+    for (int i = 0; i < WR_SPEND_KINDS; i++)
+        wr_pg_number(&args, least->used[i]);
+    wr_pg_start(&pg->link);
+    do
+        (void)wr_pg_run(&pg->link,
+                        "INSERT INTO weir.spend AS x VALUES($1, $2, $3, $4, $5, $6, 0, 0)"
+                        " ON CONFLICT (scope, period, start_ms) DO UPDATE SET"
+                        " requests = greatest(x.requests, excluded.requests),"
+                        " tokens = greatest(x.tokens, excluded.tokens),"
+                        " micro_usd = greatest(x.micro_usd, excluded.micro_usd)",
+                        &args);
+    while (wr_pg_again(&pg->link));
+    return wr_pg_end(pg, err);
+}

@@ -96,3 +96,9 @@ weir_status wr_ledger_spent(struct wr_ledger *ledger, weir_span scope, int64_t n
         spent[i] = (struct wr_spent){.used = {0}};
     return ledger->ops->spent(ledger, scope, now_ms, spent, err);
 }
+
+weir_status wr_ledger_raise(struct wr_ledger *ledger, weir_span scope, enum wr_spend_period period,
+                            int64_t start_ms, const struct wr_spent *least, struct weir_err *err)
+{
+    return ledger->ops->raise(ledger, scope, period, start_ms, least, err);
+}

@@ -96,6 +96,12 @@ WEIR_MUST_USE weir_status wr_ledger_spent(struct wr_ledger *ledger, weir_span sc
                                           struct wr_spent spent[WR_SPEND_PERIODS],
                                           struct weir_err *err);
 
+/* A counter of the period that began at `start_ms` says at least what `least` has as used: it comes
+ * from another store, where nothing is under way any more. */
+WEIR_MUST_USE weir_status wr_ledger_raise(struct wr_ledger *ledger, weir_span scope,
+                                          enum wr_spend_period period, int64_t start_ms,
+                                          const struct wr_spent *least, struct weir_err *err);
+
 /* ---- for those who keep a ledger ---- */
 
 /* Whether `spent`, as it was before, has no room for the request; then all but the counters of the
@@ -112,6 +118,10 @@ void wr_sqlite_settle(struct wr_db *db, weir_span ticket, int64_t tokens, int64_
 uint64_t wr_sqlite_expire(struct wr_db *db, int64_t before_ms, int64_t forget_ms);
 void wr_sqlite_spent(struct wr_db *db, weir_span scope, int64_t now_ms,
                      struct wr_spent spent[WR_SPEND_PERIODS]);
+void wr_sqlite_raise(struct wr_db *db, weir_span scope, enum wr_spend_period period,
+                     int64_t start_ms, const struct wr_spent *least);
+weir_status wr_pg_raise(struct wr_pg *pg, weir_span scope, enum wr_spend_period period,
+                        int64_t start_ms, const struct wr_spent *least, struct weir_err *err);
 weir_status wr_pg_reserve(struct wr_pg *pg, const struct wr_spend_request *request,
                           struct wr_spend_verdict *verdict, struct weir_err *err);
 weir_status wr_pg_settle(struct wr_pg *pg, weir_span ticket, int64_t tokens, int64_t micro_usd,

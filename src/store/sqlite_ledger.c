@@ -598,6 +598,21 @@ static weir_status expire(struct wr_ledger *ledger, int64_t before_ms, int64_t f
     return status_of(ledger, err);
 }
 
+static weir_status raise_spent(struct wr_ledger *ledger, weir_span scope,
+                               enum wr_spend_period period, int64_t start_ms,
+                               const struct wr_spent *least, struct weir_err *err)
+{
+    struct wr_db *db = &sqlite_of(ledger)->db;
+    weir_status status = wr_sqlite_follow_to_write(sqlite_of(ledger), err);
+
+    if (status)
+        return status;
+    wr_db_begin(db);
+    wr_sqlite_raise(db, scope, period, start_ms, least);
+    wr_db_end(db);
+    return status_of(ledger, err);
+}
+
 static weir_status read_spent(struct wr_ledger *ledger, weir_span scope, int64_t now_ms,
                               struct wr_spent spent[WR_SPEND_PERIODS], struct weir_err *err)
 {
@@ -642,6 +657,7 @@ static const struct wr_ledger_ops ops = {
     .settle = settle,
     .expire = expire,
     .spent = read_spent,
+    .raise = raise_spent,
     .trouble = trouble_of,
     .close = close_ledger,
 };

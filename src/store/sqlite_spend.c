@@ -198,3 +198,14 @@ void wr_sqlite_spent(struct wr_db *db, weir_span scope, int64_t now_ms,
         spent[p] = read_counter(db, scope, (enum wr_spend_period)p,
                                 wr_spend_start_ms((enum wr_spend_period)p, now_ms));
 }
+
+void wr_sqlite_raise(struct wr_db *db, weir_span scope, enum wr_spend_period period,
+                     int64_t start_ms, const struct wr_spent *least)
+{
+    struct wr_spent spent = read_counter(db, scope, period, start_ms);
+    struct wr_spent more = {.used = {0}};
+
+    for (int i = 0; i < WR_SPEND_KINDS; i++)
+        more.used[i] = least->used[i] > spent.used[i] ? least->used[i] - spent.used[i] : 0;
+    add_counter(db, scope, period, start_ms, &more);
+}
