@@ -487,13 +487,14 @@ static weir_span call_arguments(const struct wr_transcript *t, const struct wr_s
 enum { CALLS_AHEAD = 32 };
 
 /* Of a result only the first and the last bytes are read. A result of many parts is judged by its
- * first part. */
+ * first part; the text of one part is made once for all who ask for it. */
 static weir_status read_result_handles(struct wr_transcript *t, struct wr_tool_handles *handles,
                                        const struct wr_segment *result)
 {
     weir_span text = {"", 0};
     if (result->parts_count) {
-        text = wr_json_text(t->doc, t->arena, result->parts[0]);
+        text = result->parts_count == 1 ? wr_segment_text(t, result, t->arena)
+                                        : wr_json_text(t->doc, t->arena, result->parts[0]);
         if (!text.ptr)
             return wr_arena_status(t->arena);
     }
