@@ -39,6 +39,7 @@ struct marker {
     uint32_t items_count, items_max;
     weir_span cwd;
     uint32_t tree_call; /* nearest later call that may have written anything; UINT32_MAX: none */
+    bool has_writes;    /* some path stands in the table */
 };
 
 static bool is_same_key(const struct item *item, enum key_space space, weir_span key)
@@ -123,6 +124,7 @@ static bool is_rooted(weir_span path)
 
 static void add_written_path(struct marker *marker, weir_span path, uint32_t call)
 {
+    marker->has_writes = true;
     get_key(marker, WHOLE, path)->call = call;
     if (!is_rooted(path)) {
         get_key(marker, WHOLE, without_home(path))->call = call;
@@ -217,16 +219,18 @@ static weir_status mark_effect(struct marker *marker, struct wr_stale *stale,
         marker->tree_call = call;
         return WEIR_OK;
     }
-    weir_span path = wr_path_join(marker->arena, marker->cwd, effect->path);
-    if (!path.ptr)
-        return wr_arena_status(marker->arena);
-    if (writes) {
-        add_written_path(marker, path, call);
-        return WEIR_OK;
-    }
     struct verdict verdict = {WR_FRESH, UINT32_MAX, UINT32_MAX};
-    if (path.len <= WR_STALE_PATH_BYTES_MAX)
-        verdict = judge_read(marker, path);
+    if (writes || marker->has_writes) {
+        weir_span path = wr_path_join(marker->arena, marker->cwd, effect->path);
+        if (!path.ptr)
+            return wr_arena_status(marker->arena);
+        if (writes) {
+            add_written_path(marker, path, call);
+            return WEIR_OK;
+        }
+        if (path.len <= WR_STALE_PATH_BYTES_MAX)
+            verdict = judge_read(marker, path);
+    }
     if (marker->tree_call != UINT32_MAX)
         judge_item(&verdict, WR_MAYBE_STALE, &(struct item){.call = marker->tree_call});
     /* Where one call read several files, the first of them that changed makes it stale. */
