@@ -222,23 +222,21 @@ static bool message_is_chat(const struct wr_json *doc, wr_json_id message)
 }
 
 /* Messages that only Ollama has: objects that tools are called with, results that name theirs. */
-static bool message_is_ollama(const struct wr_json *doc, wr_json_id message)
+static bool is_ollama(const struct wr_json *doc, wr_json_id calls, wr_json_id tool_name,
+                      wr_json_id images)
 {
-    static const char *const names[] = {"tool_calls", "tool_name", "images"};
-    wr_json_id values[3];
-    (void)wr_json_pick(doc, message, names, 3, values);
     wr_json_id call =
-        wr_json_is(doc, values[0], WR_JSON_ARRAY) ? wr_json_first(doc, values[0]) : WR_JSON_NONE;
+        wr_json_is(doc, calls, WR_JSON_ARRAY) ? wr_json_first(doc, calls) : WR_JSON_NONE;
     wr_json_id arguments = wr_json_find(doc, wr_json_find(doc, call, "function"), "arguments");
     return wr_json_is(doc, arguments, WR_JSON_OBJECT) ||
-           wr_json_is(doc, values[1], WR_JSON_STRING) || wr_json_is(doc, values[2], WR_JSON_ARRAY);
+           wr_json_is(doc, tool_name, WR_JSON_STRING) || wr_json_is(doc, images, WR_JSON_ARRAY);
 }
 
 /* Messages that only Converse has: blocks without a type. */
-static bool message_is_converse(const struct wr_json *doc, wr_json_id message)
+static bool is_converse(const struct wr_json *doc, wr_json_id content)
 {
     static const char *const names[] = {"type", "text", "toolUse", "toolResult"};
-    wr_json_id content = wr_json_find(doc, message, "content"), values[4];
+    wr_json_id values[4];
     wr_json_id block =
         wr_json_is(doc, content, WR_JSON_ARRAY) ? wr_json_first(doc, content) : WR_JSON_NONE;
 
@@ -247,6 +245,21 @@ static bool message_is_converse(const struct wr_json *doc, wr_json_id message)
     (void)wr_json_pick(doc, block, names, 4, values);
     return values[0] == WR_JSON_NONE && (wr_json_is(doc, values[1], WR_JSON_STRING) ||
                                          values[2] != WR_JSON_NONE || values[3] != WR_JSON_NONE);
+}
+
+static bool message_tells(const struct wr_json *doc, wr_json_id message, weir_dialect *dialect)
+{
+    static const char *const names[] = {"content", "tool_calls", "tool_name", "images"};
+    wr_json_id values[4];
+
+    (void)wr_json_pick(doc, message, names, 4, values);
+    if (is_ollama(doc, values[1], values[2], values[3]))
+        *dialect = WEIR_DIALECT_OLLAMA;
+    else if (is_converse(doc, values[0]))
+        *dialect = WEIR_DIALECT_CONVERSE;
+    else
+        return false;
+    return true;
 }
 
 /* Blocks that only one of the two APIs has. */
@@ -317,12 +330,9 @@ static weir_dialect messages_or_chat(const struct wr_json *doc, wr_json_id messa
     if (by_keys == WEIR_DIALECT_OLLAMA || by_keys == WEIR_DIALECT_CONVERSE)
         return by_keys;
     for (wr_json_id m = wr_json_first(doc, messages); m != WR_JSON_NONE;
-         m = wr_json_next(doc, messages, m)) {
-        if (message_is_ollama(doc, m))
-            return WEIR_DIALECT_OLLAMA;
-        if (message_is_converse(doc, m))
-            return WEIR_DIALECT_CONVERSE;
-    }
+         m = wr_json_next(doc, messages, m))
+        if (message_tells(doc, m, &told))
+            return told;
     if (tools_tell(doc, &told))
         return told;
     for (wr_json_id m = wr_json_first(doc, messages); m != WR_JSON_NONE;
