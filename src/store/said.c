@@ -24,6 +24,7 @@ enum {
     PIECE_BYTES_MIN = 2 * 1024,
     PIECE_BYTES_MAX = 64 * 1024,
     CUT_BITS = 13,
+    HASHED_BYTES = 64,
     HASH_BYTES = 16,
     LISTS_COUNT = 3,
     VARINT_BYTES_MAX = 10,
@@ -35,22 +36,27 @@ enum {
 /* ---- cutting ---- */
 
 /* A fixed number for each byte that has nothing to do with its neighbours' (splitmix64). */
-static uint64_t gear_of(unsigned char byte)
-{
-    uint64_t z = (byte + 1) * 0x9E3779B97F4A7C15ULL;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-    return z ^ (z >> 31);
-}
+#define GEAR_1(z)   (((z) ^ ((z) >> 30)) * 0xBF58476D1CE4E5B9ULL)
+#define GEAR_2(z)   (((z) ^ ((z) >> 27)) * 0x94D049BB133111EBULL)
+#define GEAR_3(z)   ((z) ^ ((z) >> 31))
+#define GEAR(byte)  GEAR_3(GEAR_2(GEAR_1(((byte) + 1) * 0x9E3779B97F4A7C15ULL)))
+#define GEARS_4(b)  GEAR(b), GEAR((b) + 1), GEAR((b) + 2), GEAR((b) + 3)
+#define GEARS_16(b) GEARS_4(b), GEARS_4((b) + 4), GEARS_4((b) + 8), GEARS_4((b) + 12)
+#define GEARS_64(b) GEARS_16(b), GEARS_16((b) + 16), GEARS_16((b) + 32), GEARS_16((b) + 48)
+
+static const uint64_t gears[256] = {GEARS_64(0), GEARS_64(64), GEARS_64(128), GEARS_64(192)};
 
 size_t wr_said_cut(weir_span text)
 {
     size_t end = text.len < PIECE_BYTES_MAX ? text.len : PIECE_BYTES_MAX;
+    size_t i = PIECE_BYTES_MIN - HASHED_BYTES;
     uint64_t hash = 0;
 
-    for (size_t i = PIECE_BYTES_MIN - 64; i < end; i++) {
-        hash = (hash << 1) + gear_of((unsigned char)text.ptr[i]);
-        if (i >= PIECE_BYTES_MIN && !(hash >> (64 - CUT_BITS)))
+    for (; i < end && i < PIECE_BYTES_MIN; i++)
+        hash = (hash << 1) + gears[(unsigned char)text.ptr[i]];
+    for (; i < end; i++) {
+        hash = (hash << 1) + gears[(unsigned char)text.ptr[i]];
+        if (!(hash >> (64 - CUT_BITS)))
             return i + 1;
     }
     return end;

@@ -48,6 +48,49 @@ static void grow_body(struct fixture *f, size_t bytes, uint64_t seed)
     }
 }
 
+/* ---- where a piece ends: the rule as said.c has it, spelled out ---- */
+
+static uint64_t splitmix64(uint64_t number)
+{
+    uint64_t z = (number + 1) * 0x9E3779B97F4A7C15ULL;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+    return z ^ (z >> 31);
+}
+
+static size_t cut_by_rule(weir_span text)
+{
+    for (size_t end = 2048 + 1; end <= text.len && end <= 64 * 1024; end++) {
+        uint64_t hash = 0;
+        for (size_t i = end - 64; i < end; i++)
+            hash = hash * 2 + splitmix64((unsigned char)text.ptr[i]);
+        if (hash < UINT64_C(1) << (64 - 13))
+            return end;
+    }
+    return text.len < 64 * 1024 ? text.len : 64 * 1024;
+}
+
+/* Pieces that a store has are found again only where they would be cut as then. */
+static void a_piece_ends_where_the_rule_says(void **state)
+{
+    struct fixture *f = *state;
+    static const size_t short_bytes[] = {1, 1983, 1984, 2047, 2048, 2049, 2112};
+
+    for (int byte = 0; byte < 256; byte++)
+        wr_buf_byte(&f->body, (char)byte);
+    grow_body(f, 300 * 1000, 9);
+    weir_span rest = wr_buf_view(&f->body);
+    for (size_t i = 0; i < WR_COUNT_OF(short_bytes); i++) {
+        weir_span text = wr_span_cut(rest, 0, short_bytes[i]);
+        assert_int_equal(wr_said_cut(text), cut_by_rule(text));
+    }
+    while (rest.len) {
+        size_t bytes = wr_said_cut(rest);
+        assert_int_equal(bytes, cut_by_rule(rest));
+        rest = wr_span_cut(rest, bytes, rest.len);
+    }
+}
+
 static void add(struct fixture *f, const char *session, int64_t time_ms, weir_span came,
                 weir_span sent, const char *report)
 {
@@ -224,6 +267,7 @@ static void a_damaged_piece_is_not_shown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_piece_ends_where_the_rule_says, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_cut_depends_on_what_is_near_alone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_was_said_comes_back_byte_for_byte, set_up, tear_down),
         cmocka_unit_test_setup_teardown(another_tenant_gets_nothing, set_up, tear_down),
