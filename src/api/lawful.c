@@ -243,9 +243,11 @@ bool wr_lawful_is_marker(const struct wr_json *doc, wr_json_id key)
  * before and after. */
 uint32_t wr_lawful_markers_count(const struct wr_json *doc)
 {
+    const struct wr_json_node *nodes = doc->nodes;
     uint32_t count = 0;
     for (wr_json_id i = 0; i + 1 < doc->nodes_count; i++)
-        count += wr_lawful_is_marker(doc, i);
+        if (nodes[i].is_key && nodes[i + 1].kind == WR_JSON_OBJECT)
+            count += wr_lawful_is_marker(doc, i);
     return count;
 }
 

@@ -198,11 +198,12 @@ weir_status wr_cache_marker_place(struct wr_plan *plan, const struct wr_fold_ste
                                   uint32_t steps_count)
 {
     const struct wr_transcript *t = plan->transcript;
-    uint32_t markers_count = wr_lawful_markers_count(t->doc);
     struct view v;
 
-    if (!wr_api_of(t->dialect)->marker_key || t->is_delta || !markers_count ||
-        markers_count >= WR_CACHE_MARKERS_MAX)
+    if (!wr_api_of(t->dialect)->marker_key || t->is_delta)
+        return WEIR_OK;
+    uint32_t markers_count = wr_lawful_markers_count(t->doc);
+    if (!markers_count || markers_count >= WR_CACHE_MARKERS_MAX)
         return WEIR_OK;
     weir_status status = open_view(&v, plan);
     if (status)
