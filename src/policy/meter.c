@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 
+#include "base/hash_memo.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "models/image.h"
@@ -22,19 +23,10 @@ struct encoding {
     struct wr_bpe_memo *memo;
 };
 
-/* Tokens of a segment's bytes as they stand in a body, so that what was counted before need not
- * even be unescaped. A key is looked for in SEEN_PROBES places and put over the first of them when
- * all are taken: with one place a key, half of a history of 12,000 segments was counted again at
- * every request. */
-enum { SEEN_AHEAD = 32, SEEN_PROBES = 4 };
-
-struct seen {
-    wr_hash128 key; /* all zero: free */
-    uint64_t tokens;
-};
+enum { SEEN_AHEAD = 32 };
 
 struct wr_meter {
-    struct seen *seen;                                 /* WR_METER_SEEN_COUNT places */
+    struct wr_hash_memo seen;                          /* tokens by text_key() */
     struct encoding encodings[WR_BPE_ENCODINGS_COUNT]; /* made when first used */
     struct encoding table;                             /* the user's own; empty: none */
     struct encoding *current;                          /* NULL: an estimate */
@@ -50,12 +42,12 @@ weir_status wr_meter_new(struct wr_meter **meter)
     if (!*meter)
         return WEIR_NOMEM;
     (*meter)->factor_bp = FACTOR_ONE_BP;
-    (*meter)->seen = calloc(WR_METER_SEEN_COUNT, sizeof(struct seen));
-    if ((*meter)->seen)
-        return WEIR_OK;
-    free(*meter);
-    *meter = NULL;
-    return WEIR_NOMEM;
+    weir_status status = wr_hash_memo_init(&(*meter)->seen, WR_METER_SEEN_COUNT);
+    if (status) {
+        free(*meter);
+        *meter = NULL;
+    }
+    return status;
 }
 
 static void free_encoding(struct encoding *e)
@@ -73,7 +65,7 @@ void wr_meter_free(struct wr_meter *meter)
     for (int i = 0; i < WR_BPE_ENCODINGS_COUNT; i++)
         free_encoding(&meter->encodings[i]);
     free_encoding(&meter->table);
-    free(meter->seen);
+    wr_hash_memo_release(&meter->seen);
     free(meter);
 }
 
@@ -267,7 +259,7 @@ static uint64_t inner_image_tokens(const struct wr_meter *meter, const struct wr
 }
 
 /* The key of a segment's text, and of the tool it calls: their bytes in the body, and how they are
- * counted. */
+ * counted. What was counted before need not even be unescaped. */
 static wr_hash128 text_key(const struct wr_meter *meter, const struct wr_transcript *t,
                            const struct wr_segment *s)
 {
@@ -287,34 +279,19 @@ static uint64_t count_text(struct wr_meter *meter, weir_span text)
     return wr_meter_count(meter, text);
 }
 
-/* Where the key is, else where it goes. */
-static struct seen *find_seen(const struct wr_meter *meter, wr_hash128 key)
-{
-    struct seen *first = &meter->seen[key.low % WR_METER_SEEN_COUNT];
-    for (uint64_t i = 0; i < SEEN_PROBES; i++) {
-        struct seen *seen = &meter->seen[(key.low + i) % WR_METER_SEEN_COUNT];
-        if (seen->key.low == key.low && seen->key.high == key.high)
-            return seen;
-        if (!seen->key.low && !seen->key.high)
-            return seen;
-    }
-    return first;
-}
-
 static weir_status text_tokens(struct wr_meter *meter, const struct wr_transcript *t,
                                const struct wr_segment *s, wr_hash128 key, struct wr_arena *arena,
                                uint64_t *tokens)
 {
-    struct seen *seen = find_seen(meter, key);
-    if (seen->key.low != key.low || seen->key.high != key.high) {
-        weir_span text = wr_segment_text(t, s, arena);
-        if (!text.ptr)
-            return wr_arena_status(arena);
-        *seen = (struct seen){key, count_text(meter, text)};
-        if (s->kind == WEIR_KIND_TOOL_CALL)
-            seen->tokens += wr_meter_count(meter, s->tool);
-    }
-    *tokens = seen->tokens;
+    if (wr_hash_memo_find(&meter->seen, key, tokens))
+        return WEIR_OK;
+    weir_span text = wr_segment_text(t, s, arena);
+    if (!text.ptr)
+        return wr_arena_status(arena);
+    *tokens = count_text(meter, text);
+    if (s->kind == WEIR_KIND_TOOL_CALL)
+        *tokens += wr_meter_count(meter, s->tool);
+    wr_hash_memo_put(&meter->seen, key, *tokens);
     return WEIR_OK;
 }
 
@@ -390,7 +367,7 @@ static weir_status measure_some(struct wr_meter *meter, const struct wr_transcri
     for (uint32_t i = 0; i < count; i++) {
         const struct wr_segment *s = &t->segments[first + i];
         keys[i] = is_text_counted(s) ? text_key(meter, t, s) : (wr_hash128){0, 0};
-        __builtin_prefetch(&meter->seen[keys[i].low % WR_METER_SEEN_COUNT]);
+        wr_hash_memo_expect(&meter->seen, keys[i]);
     }
     for (uint32_t i = 0; i < count && !status; i++) {
         uint64_t *tokens = &measure->segment_tokens[first + i];

@@ -88,16 +88,16 @@ WEIR_MUST_USE weir_status wr_bpe_mark_move(struct wr_bpe_scratch *scratch, weir_
  *
  * Counts remembered by content, so that a text seen before costs a hash.
  *
- * The memo has a fixed number of entries and forgets the one of a set that was used longest ago.
- * Forgetting changes nothing but time. One owner, one thread at a time.
+ * The memo holds so many counts and then forgets older ones (base/hash_memo.h). Forgetting changes
+ * nothing but time. One owner, one thread at a time.
  */
 
 struct wr_bpe_memo;
 
-/* At least `entries_count` entries of 32 bytes. `scratch` is borrowed: it counts, and its encoding
+/* About `entries_count` texts. `scratch` is borrowed: it counts, and its encoding
  * is the memo's. Failure: WEIR_NOMEM. */
 WEIR_MUST_USE weir_status wr_bpe_memo_new(struct wr_bpe_memo **memo, struct wr_bpe_scratch *scratch,
-                                          size_t entries_count);
+                                          uint32_t entries_count);
 void wr_bpe_memo_free(struct wr_bpe_memo *memo);
 
 /* Counts as wr_bpe_count() does. Two texts with the same XXH3 of 128 bits are taken for one. */

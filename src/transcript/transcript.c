@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash_memo.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/vec.h"
@@ -232,18 +233,12 @@ const char *weir_class_name(weir_class class_)
 
 /* ==== memo of calls ==== */
 
-/* A key is looked for in this many places, and put over the last of them when all are taken. */
-enum { PLACES_COUNT = 1 << 16, PROBES_MAX = 8 };
-
-struct place {
-    wr_hash128 key;
-    const struct wr_memo_entry *entry; /* in the arena; NULL: free */
-};
+enum { ENTRIES_MAX = 1 << 16 };
 
 struct wr_memo {
     struct wr_arena arena;
     size_t bytes_max;
-    struct place *places;
+    struct wr_hash_memo entries; /* pointers into the arena */
 };
 
 weir_status wr_memo_new(struct wr_memo **memo, size_t bytes_max)
@@ -252,10 +247,10 @@ weir_status wr_memo_new(struct wr_memo **memo, size_t bytes_max)
     *memo = NULL;
     if (!m)
         return WEIR_NOMEM;
-    m->places = calloc(PLACES_COUNT, sizeof(*m->places));
-    if (!m->places) {
+    weir_status status = wr_hash_memo_init(&m->entries, ENTRIES_MAX);
+    if (status) {
         free(m);
-        return WEIR_NOMEM;
+        return status;
     }
     m->bytes_max = bytes_max;
     /* Twice the cap: the cap is looked at between requests, and one request may go past it. */
@@ -270,7 +265,7 @@ void wr_memo_free(struct wr_memo *memo)
     if (!memo)
         return;
     wr_arena_release(&memo->arena);
-    free(memo->places);
+    wr_hash_memo_release(&memo->entries);
     free(memo);
 }
 
@@ -281,36 +276,18 @@ void wr_memo_begin(struct wr_memo *memo)
     size_t bytes_max = memo->arena.bytes_max;
     wr_arena_release(&memo->arena);
     wr_arena_init(&memo->arena, bytes_max);
-    memset(memo->places, 0, PLACES_COUNT * sizeof(*memo->places));
-}
-
-static bool same_key(wr_hash128 a, wr_hash128 b)
-{
-    return a.low == b.low && a.high == b.high;
-}
-
-/* Where the key is, or else where it goes. */
-static struct place *find_memo_place(const struct wr_memo *memo, wr_hash128 key)
-{
-    uint64_t first = key.low % PLACES_COUNT;
-    struct place *place = NULL;
-    for (uint64_t i = 0; i < PROBES_MAX; i++) {
-        place = &memo->places[(first + i) % PLACES_COUNT];
-        if (!place->entry || same_key(place->key, key))
-            return place;
-    }
-    return place;
+    wr_hash_memo_clear(&memo->entries);
 }
 
 const struct wr_memo_entry *wr_memo_find(const struct wr_memo *memo, wr_hash128 key)
 {
-    const struct place *place = find_memo_place(memo, key);
-    return place->entry && same_key(place->key, key) ? place->entry : NULL;
+    uint64_t entry;
+    return wr_hash_memo_find(&memo->entries, key, &entry) ? (void *)(uintptr_t)entry : NULL;
 }
 
 void wr_memo_expect(const struct wr_memo *memo, wr_hash128 key)
 {
-    __builtin_prefetch(&memo->places[key.low % PLACES_COUNT]);
+    wr_hash_memo_expect(&memo->entries, key);
 }
 
 static bool copy_spans(struct wr_arena *arena, weir_span *const *spans, size_t count)
@@ -355,5 +332,5 @@ void wr_memo_put(struct wr_memo *memo, wr_hash128 key, const struct wr_memo_entr
     *copy = *entry;
     if (!copy_handles(&memo->arena, &copy->handles))
         return;
-    *find_memo_place(memo, key) = (struct place){key, copy};
+    wr_hash_memo_put(&memo->entries, key, (uintptr_t)copy);
 }
