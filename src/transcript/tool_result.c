@@ -47,7 +47,8 @@ enum {
     READS_ONLY = 16, /* a rule about the lines of a file */
 };
 
-/* A pattern is matched from the beginning of a line, and may leave the rest of it:
+/* A pattern begins with a byte of its own, is matched from the beginning of a line, and may leave
+ * the rest of it:
  *   %a %b first and last line shown   %t lines in all   %n next offset   %A %B lines above, below
  *   %x exit code   %p process id   %s spill path   %f the file
  *   %l limit, %o offset: together they give the next offset   %i a number
@@ -364,12 +365,15 @@ static void learn_dialect(struct wr_tool_handles *handles, int dialects)
             handles->dialect = (enum wr_tool_dialect)i;
 }
 
+/* `line` is not empty. */
 static void read_result_line(struct wr_tool_handles *handles, weir_span line, enum zone zone,
                              bool is_first)
 {
     struct found found;
     for (size_t i = 0; i < WR_COUNT_OF(rules); i++) {
         const struct rule *rule = &rules[i];
+        if (rule->pattern[0] != line.ptr[0])
+            continue; /* nearly all */
         bool here = (rule->zone == zone || rule->zone == EITHER) &&
                     (is_first || !(rule->flags & FIRST_LINE));
         bool fits = !(rule->flags & READS_ONLY) || handles->kind == WR_EFFECT_READ;
