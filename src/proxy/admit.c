@@ -14,6 +14,7 @@
 
 #include "base/calendar.h"
 #include "base/clock.h"
+#include "base/limits.h"
 #include "base/span.h"
 #include "engine/request.h"
 #include "models/lookup.h"
@@ -144,6 +145,16 @@ static bool limits_money(const struct wr_spend_request *request)
     return is_limited;
 }
 
+/* No request names so large a number that it cannot be counted: what the store does not take would
+ * pass uncounted. */
+static uint64_t all_answers(uint64_t tokens, uint32_t answers)
+{
+    uint64_t most = tokens < WR_MODEL_TOKENS_MAX ? tokens : WR_MODEL_TOKENS_MAX;
+
+    most *= answers > 1 ? answers : 1;
+    return most < WR_MODEL_TOKENS_MAX ? most : WR_MODEL_TOKENS_MAX;
+}
+
 /* False: money is limited, and the model has no price. */
 static bool find_most(struct wr_exchange *ex, struct wr_spend_request *request)
 {
@@ -154,8 +165,7 @@ static bool find_most(struct wr_exchange *ex, struct wr_spend_request *request)
         output = asked.model->output_tokens_max;
     if (!output)
         output = OUTPUT_TOKENS_UNKNOWN;
-    if (asked.answers > 1)
-        output *= asked.answers;
+    output = all_answers(output, asked.answers);
     ex->admission.output_tokens = output;
     ex->admission.is_background = asked.is_background;
     request->most[WR_SPEND_REQUESTS] = 1;

@@ -207,6 +207,21 @@ def several_answers(folder):
     upstream.stop()
 
 
+def more_than_any_answer(folder):
+    """A number that no counter holds is more than any budget, and not a way around it."""
+    upstream = Upstream(folder)
+    seen = upstream.stats()['requests']
+    for limit in ('usd: 1', 'tokens: 100000'):
+        weir = start(folder, upstream, f'  - {{user: anna, per: month, {limit}}}\n')
+        for tokens in (2**31, 2**32 - 1, 2**53, 2**61, 2**62, 2**63 - 1, 2**63, 2**64 - 1):
+            for answers in (1, 2**31 - 1, 2**32 - 1):
+                ok(f'{limit}: {answers} answers of {tokens} tokens', ask(
+                    weir, 'anna', max_completion_tokens=tokens, n=answers)[0], 429)
+        weir.stop()
+    ok('nothing has left', upstream.stats()['requests'], seen)
+    upstream.stop()
+
+
 def answered_later(folder):
     """A provider that answers in the background says no usage now, and may write all it may."""
     provider = Provider()
@@ -359,8 +374,8 @@ def a_connection_that_had_died(folder):
 
 def main(names):
     cases = (without_usage, cut_by_the_client, gone_before_the_head, no_answer, late,
-             nobody_knows_which_model, several_answers, answered_later, another_place,
-             a_connection_that_had_died, too_many_at_once, later_legs, second_tries)
+             nobody_knows_which_model, several_answers, more_than_any_answer, answered_later,
+             another_place, a_connection_that_had_died, too_many_at_once, later_legs, second_tries)
     with Folder() as folder:
         for case in cases:
             if not names or case.__name__ in names:
