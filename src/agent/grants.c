@@ -25,7 +25,13 @@ static const char *const wrappers[] = {
     "python", "python3", "perl", "ruby", "node", "ssh", "watch", "strace", "awk", "gawk", "mawk",
     "php", "lua", "npx", "bun", "deno", "uv", "uvx", "pipx", "docker", "podman", "gdb", "busybox",
     "chroot", "stdbuf", "ionice", "chrt", "taskset", "unshare", "nsenter", "parallel", "script",
-    "expect", "tclsh", "osascript", "flock", "systemd-run", "at", "batch", "crontab",
+    "expect", "tclsh", "osascript", "flock", "systemd-run", "at", "batch", "crontab", "builtin",
+    "sed", "gsed", "ed", "ex", "vi", "vim", "nvim", "emacs", "nodejs", "pypy", "pwsh", "Rscript",
+    "julia", "guile", "tsx", "ts-node", "bunx", "pnpx", "m4", "dc", "sqlite", "ltrace", "valgrind",
+    "perf", "rr", "entr", "unbuffer", "rlwrap", "runuser", "pkexec", "tmux", "screen",
+    /* they set variables, among them PATH, or what a name means */
+    "read", "readonly", "declare", "typeset", "local", "getopts", "mapfile", "readarray", "printf",
+    "hash", "enable", "shopt", "unalias",
     /* words of the shell's grammar: what follows is a command too */
     "if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac",
     "function", "select", "{", "}", "!", "[[", "coproc", "trap", "alias", "export"};
@@ -58,15 +64,36 @@ static bool has_byte(weir_span text, char byte)
     return text.len && memchr(text.ptr, byte, text.len);
 }
 
-/* `(` in a word that is expanded is a substitution: a command of its own. */
+/* `(` in what is expanded is a substitution: a command of its own. Quotes within `${..}` end
+ * elsewhere in each shell. */
+static bool runs_nothing(const struct wr_shell_token *token)
+{
+    weir_span text = token->text;
+    bool has_braces = wr_span_has(text, WR_LIT("${"));
+
+    return token->literal ||
+           !(has_byte(text, '(') || has_byte(text, '`') ||
+             (has_braces && (has_byte(text, '\'') || has_byte(text, '"') || has_byte(text, '\\'))));
+}
+
+/* `<>` is for writing too: `echo x <>file 1>&0`. */
+static bool is_plain_redirect(const struct wr_shell_token *token)
+{
+    uint64_t number;
+
+    if (token->redirect == WR_SHELL_DUP)
+        return token->literal &&
+               (wr_span_is(token->text, "-") || wr_span_u64(token->text, &number));
+    if (token->redirect == WR_SHELL_IN)
+        return !token->is_written && runs_nothing(token);
+    return token->literal && wr_span_is(token->text, "/dev/null");
+}
+
 static bool is_plain(const struct wr_shell_token *token)
 {
     if (token->kind == WR_SHELL_REDIRECT)
-        return token->redirect == WR_SHELL_DUP || token->redirect == WR_SHELL_IN ||
-               wr_span_is(token->text, "/dev/null");
-    if (token->kind != WR_SHELL_WORD)
-        return token->kind != WR_SHELL_CASE_END;
-    return token->literal || !(has_byte(token->text, '(') || has_byte(token->text, '`'));
+        return is_plain_redirect(token);
+    return token->kind == WR_SHELL_WORD ? runs_nothing(token) : token->kind != WR_SHELL_CASE_END;
 }
 
 static bool is_program(const struct wr_shell_token *token)
@@ -91,6 +118,18 @@ static bool add_program(struct wr_grant_wish *wish, weir_span program)
     return true;
 }
 
+/* `cd a && ./run` is another ./run than `cd b && ./run`. */
+static bool is_elsewhere(const struct wr_grant_wish *wish, weir_span program)
+{
+    bool is_relative = has_byte(program, '/') && program.ptr[0] != '/' && program.ptr[0] != '~';
+
+    for (size_t i = 0; is_relative && i < wish->count; i++)
+        if (!strcmp(wish->texts[i], "commands of cd") ||
+            !strcmp(wish->texts[i], "commands of pushd"))
+            return true;
+    return false;
+}
+
 /* False: what runs cannot be told from the text. */
 static bool find_programs(struct wr_grant_wish *wish, const struct wr_shell_tokens *tokens)
 {
@@ -106,11 +145,13 @@ static bool find_programs(struct wr_grant_wish *wish, const struct wr_shell_toke
             is_first = true;
             continue;
         }
-        if (is_first && (!is_program(token) || !add_program(wish, token->text)))
+        if (is_first && (!is_program(token) || is_elsewhere(wish, token->text) ||
+                         !add_program(wish, token->text)))
             return false;
         is_first = false;
     }
-    return wish->count && !tokens->incomplete;
+    /* /bin/sh is dash here and bash there: what they read differently cannot be told. */
+    return wish->count && !tokens->incomplete && !tokens->is_bash;
 }
 
 /* ---- wishes ---- */

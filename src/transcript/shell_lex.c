@@ -294,6 +294,7 @@ static void take_dollar(struct lexer *lex, struct wr_shell_token *word)
         word->literal = false;
         lex->at += 2;
     } else {
+        lex->tokens->is_bash |= next == '[';
         lex->at++; /* a dollar sign that stands for itself */
     }
     put_raw(lex, from, lex->at);
@@ -462,8 +463,10 @@ static void take_quoting(struct lexer *lex, struct wr_shell_token *word, char c,
     } else if (c == '"') {
         take_double_quoted(lex, word);
     } else if (c == '$' && next == '\'') {
+        lex->tokens->is_bash = true;
         take_ansi_quoted(lex);
     } else if (c == '$') {
+        lex->tokens->is_bash = true;
         lex->at++; /* $"..": translated, which changes nothing we look at */
     } else if (next == '\n' || lex->at + 1 == lex->text.len) {
         lex->at = lex->at + 2 < lex->text.len ? lex->at + 2 : lex->text.len;
@@ -581,6 +584,7 @@ static void take_redirect(struct lexer *lex, int fd)
 {
     struct wr_shell_token *token = add_token(lex, WR_SHELL_REDIRECT);
     bool both = lex->text.ptr[lex->at] == '&', output = lex->text.ptr[lex->at] == '>';
+    token->is_written = wr_span_starts(wr_span_from(lex->text, lex->at), WR_LIT("<>"));
     token->redirect = (uint8_t)take_redirect_operator(lex);
     token->fd = (int16_t)(both ? -1 : fd >= 0 ? fd : output);
     if (token->redirect == WR_SHELL_HEREDOC) {
@@ -657,6 +661,7 @@ static bool take_arithmetic_command(struct lexer *lex)
     if (end == SIZE_MAX)
         return false;
     lex->at = end + 2;
+    lex->tokens->is_bash = true;
     return true;
 }
 

@@ -42,6 +42,7 @@ struct wr_shell_token {
     uint8_t redirect; /* enum wr_shell_redirect */
     bool literal;     /* of a word or a redirection's target: nothing in it is expanded */
     bool quoted;      /* some of it was quoted: never a keyword */
+    bool is_written;  /* WR_SHELL_IN spelled <>: the file is opened for writing too */
     int16_t fd;       /* that is redirected; -1 for both output streams (`&>`) */
 };
 
@@ -49,6 +50,7 @@ struct wr_shell_tokens {
     struct wr_shell_token *items;
     size_t count;
     bool incomplete;
+    bool is_bash; /* it has what other shells read otherwise: $'..', $"..", $[..], ((..)) */
 };
 
 /* Tokens are in `arena`; their texts there or in `text`, which must outlive them. */
