@@ -21,11 +21,11 @@
 void wr_editor_init(struct wr_editor *e)
 {
     *e = (struct wr_editor){.found = SIZE_MAX};
-    wr_buf_init(&e->text, WR_AGENT_FILE_BYTES_MAX);
-    wr_buf_init(&e->killed, WR_AGENT_FILE_BYTES_MAX);
-    wr_buf_init(&e->before, WR_AGENT_FILE_BYTES_MAX);
+    wr_buf_init(&e->text, WR_AGENT_TYPED_BYTES_MAX);
+    wr_buf_init(&e->killed, WR_AGENT_TYPED_BYTES_MAX);
+    wr_buf_init(&e->before, WR_AGENT_TYPED_BYTES_MAX);
     wr_buf_init(&e->pasted, WR_AGENT_FILE_BYTES_MAX);
-    wr_buf_init(&e->draft, WR_AGENT_FILE_BYTES_MAX);
+    wr_buf_init(&e->draft, WR_AGENT_TYPED_BYTES_MAX);
     wr_buf_init(&e->wanted, WR_AGENT_READ_BYTES_MAX);
     wr_buf_init(&e->choices.names, WR_AGENT_READ_BYTES_MAX);
     wr_buf_init(&e->choices.labels, WR_AGENT_READ_BYTES_MAX);
@@ -53,12 +53,15 @@ static void set_text(struct wr_buf *buf, weir_span text)
     wr_buf_append(buf, text);
 }
 
-/* Puts `with` in place of [from, to). Without room for it nothing is changed. */
+/* Puts `with` in place of [from, to). Without room for it nothing is changed: the line is laid out
+ * anew at each key and ten times a second while the agent works, so it cannot be of any length. */
 static void splice(struct wr_editor *e, size_t from, size_t to, weir_span with)
 {
     struct wr_buf *t = &e->text;
+    size_t gone = to - from;
 
-    if (!wr_buf_try_reserve(t, with.len + 1))
+    e->is_full = with.len > gone && !wr_buf_try_reserve(t, with.len - gone);
+    if (e->is_full)
         return;
     if (t->len)
         memmove(t->bytes + from + with.len, t->bytes + to, t->len - to);

@@ -44,6 +44,7 @@ enum wr_edit {
 struct wr_editor {
     struct wr_buf text;
     size_t cursor; /* in bytes, between characters */
+    bool is_full;  /* the last key had no room: WR_AGENT_TYPED_BYTES_MAX */
     struct wr_buf killed, before;
     size_t before_cursor; /* with `before`: for Ctrl+_ */
     struct wr_pastes pastes;

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "agent/complete.h"
+#include "base/limits.h"
 #include "base/span.h"
 
 struct bench {
@@ -142,6 +143,27 @@ static void a_line_is_taken_with_what_was_pasted(void **state)
     end(&b);
 }
 
+static void a_line_that_is_full_takes_no_more_and_says_so(void **state)
+{
+    struct bench b;
+    (void)state;
+    begin(&b);
+    for (size_t len = 8; len <= WR_AGENT_TYPED_BYTES_MAX; len *= 2)
+        (void)press(&b, len == 8 ? "12345678" : "\x15\x19\x19"); /* cut, and put back twice */
+    assert_int_equal(b.editor.text.len, WR_AGENT_TYPED_BYTES_MAX);
+    assert_false(b.editor.is_full);
+    (void)press(&b, "x");
+    assert_true(b.editor.is_full);
+    assert_int_equal(b.editor.text.len, WR_AGENT_TYPED_BYTES_MAX);
+    (void)press(&b, "\x7f");
+    assert_false(b.editor.is_full);
+    assert_int_equal(b.editor.text.len, WR_AGENT_TYPED_BYTES_MAX - 1);
+    (void)press(&b, UP); /* a line of the history takes the place of all of it */
+    assert_false(b.editor.is_full);
+    assert_true(wr_span_is(wr_buf_view(&b.editor.text), "make all"));
+    end(&b);
+}
+
 static void keys_ask_something_of_others(void **state)
 {
     struct bench b;
@@ -215,6 +237,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_edit_the_line),
         cmocka_unit_test(a_line_is_taken_with_what_was_pasted),
+        cmocka_unit_test(a_line_that_is_full_takes_no_more_and_says_so),
         cmocka_unit_test(keys_ask_something_of_others),
         cmocka_unit_test(no_keys_break_the_line),
     };

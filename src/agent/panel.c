@@ -28,6 +28,7 @@ enum { CHOICE_ROWS = 8, CARD_ROWS_MIN = 6, STATUS_PARTS_MAX = 12, ANSWER_CELLS_M
 #define QUESTION        "  allow this? [y]es, [n]o or [a]lways, then Enter: "
 #define NARROW_QUESTION "  allow? y, n, a, then Enter: "
 #define PARTED          " · "
+#define FULL            "the line is full; what is longer can be pasted, or read from a file (@)"
 
 struct drawing {
     struct wr_dock *dock;
@@ -36,7 +37,7 @@ struct drawing {
     struct wr_buf input; /* the typed text, harmless */
     size_t input_rows, cursor_row, cursor_column, first_row, shown_rows;
     size_t above_rows, queued_rows, choice_rows; /* that there is room for */
-    bool has_hint;
+    weir_span hint;
 };
 
 static const char *colour(const struct drawing *d, const char *code)
@@ -397,8 +398,8 @@ static void share_rows(struct drawing *d)
 
     d->choice_rows = choices < spare ? choices : spare;
     spare -= d->choice_rows;
-    d->has_hint = p->hint.len && spare;
-    spare -= d->has_hint;
+    d->hint = !spare ? WR_LIT("") : p->editor->is_full ? WR_LIT(FULL) : p->hint;
+    spare -= d->hint.len > 0;
     d->queued_rows = queued < spare ? queued : spare;
     d->above_rows = spare - d->queued_rows;
 }
@@ -430,8 +431,8 @@ void wr_panel_draw(struct wr_dock *dock, const struct wr_panel *panel)
     put_queued(&d, d.queued_rows);
     if (panel->is_asking)
         put_question(&d);
-    if (d.has_hint)
-        wr_dock_line(dock, panel->hint);
+    if (d.hint.len)
+        wr_dock_line(dock, d.hint);
     if (d.choice_rows)
         put_choices(&d, d.choice_rows);
     if (panel->editor->is_searching)

@@ -359,6 +359,7 @@ enum {
     WR_AGENT_IDLE_S_MAX = 30 * 60,                 /* without a byte of an answer: it broke off */
     WR_AGENT_UNDO_BYTES_MAX = 64 * 1024 * 1024,    /* of files as they were before changes */
     WR_AGENT_PASTE_BYTES_SHOWN = 1000,             /* of a pasted line; a longer one is a word */
+    WR_AGENT_TYPED_BYTES_MAX = 64 * 1024,          /* of the line that is typed; then it is full */
     WR_AGENT_QUIET_MS = 500,                       /* without a key before a question is asked */
     WR_AGENT_HISTORY_LINES_MAX = 1000,             /* lines that Up and Ctrl+R find */
     WR_AGENT_HISTORY_LINE_BYTES_MAX = 16 * 1024,   /* a longer line is not kept for them */
