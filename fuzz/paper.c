@@ -35,14 +35,20 @@ static void go_down(struct paper *p)
 
 /* ---- sequences ---- */
 
+static void erase_row(struct paper_row *row, size_t from)
+{
+    if (from < row->count) {
+        memset(row->cells + from, 0, (row->count - from) * sizeof(*row->cells));
+        row->count = from;
+    }
+    row->goes_on = false;
+}
+
 static void erase_below(struct paper *p)
 {
-    size_t from = p->column < p->columns ? p->column : p->columns;
-
-    memset(p->rows[p->row].cells + from, 0, (PAPER_COLUMNS - from) * sizeof(struct paper_cell));
-    p->rows[p->row].goes_on = false;
+    erase_row(&p->rows[p->row], p->column < p->columns ? p->column : p->columns);
     for (size_t row = p->row + 1; row < p->top + p->height && row < PAPER_ROWS; row++)
-        memset(&p->rows[row], 0, sizeof(p->rows[row]));
+        erase_row(&p->rows[row], 0);
 }
 
 static size_t put_sequence(struct paper *p, weir_span text)
@@ -74,12 +80,14 @@ static void put_cell(struct paper *p, weir_span character, size_t cells)
         p->rows[p->row].goes_on = true;
         go_down(p);
     }
-    struct paper_cell *cell = &p->rows[p->row].cells[p->column];
+    struct paper_row *row = &p->rows[p->row];
+    struct paper_cell *cell = &row->cells[p->column];
     memset(cell, 0, sizeof(*cell) * cells);
     memcpy(cell->text, character.ptr, character.len);
     if (cells == 2)
         cell[1].is_tail = true;
     p->column += cells;
+    row->count = p->column > row->count ? p->column : row->count;
 }
 
 void paper_put(struct paper *p, weir_span bytes)
@@ -106,30 +114,43 @@ void paper_put(struct paper *p, weir_span bytes)
 
 void paper_read(const struct paper *p, size_t row, size_t begin, size_t end, struct wr_buf *out)
 {
-    for (size_t i = begin; i < end && i < PAPER_COLUMNS; i++)
+    for (size_t i = begin; i < end && i < p->rows[row].count; i++)
         wr_buf_text(out, p->rows[row].cells[i].text);
 }
 
+bool paper_row_starts(const struct paper *p, size_t row, weir_span text)
+{
+    weir_span rest = text;
+
+    for (size_t i = 0; i < p->rows[row].count && rest.len; i++) {
+        weir_span cell = wr_span_of(p->rows[row].cells[i].text);
+        if (!wr_span_starts(rest, cell))
+            return false;
+        rest = wr_span_from(rest, cell.len);
+    }
+    return !rest.len;
+}
+
 /* ---- another size ---- */
+
+/* Without those at the end that the cursor went over and did not write. */
+static size_t written_cells(const struct paper *p, size_t row)
+{
+    const struct paper_row *r = &p->rows[row];
+    size_t count = r->count;
+
+    while (count && !r->cells[count - 1].text[0] && !r->cells[count - 1].is_tail)
+        count--;
+    return count;
+}
 
 static size_t last_row(const struct paper *p)
 {
     size_t last = p->row;
 
     for (size_t row = p->row; row < PAPER_ROWS && row < p->top + p->height; row++)
-        for (size_t i = 0; i < PAPER_COLUMNS; i++)
-            last = p->rows[row].cells[i].text[0] ? row : last;
+        last = written_cells(p, row) ? row : last;
     return last;
-}
-
-static size_t written_cells(const struct paper *p, size_t row)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < PAPER_COLUMNS; i++)
-        if (p->rows[row].cells[i].text[0] || p->rows[row].cells[i].is_tail)
-            count = i + 1;
-    return count;
 }
 
 static void copy_row(struct paper *next, const struct paper *p, size_t row, size_t *cursor_row,
@@ -174,7 +195,7 @@ void paper_resize(struct paper *p, size_t columns, size_t height)
     if (cursor_row < next.top) {
         next.top = cursor_row;
         for (size_t row = next.top + height; row < PAPER_ROWS; row++)
-            memset(&next.rows[row], 0, sizeof(next.rows[row]));
+            erase_row(&next.rows[row], 0);
     }
     paper_release(p);
     *p = next;

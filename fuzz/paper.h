@@ -2,7 +2,7 @@
  *
  * It knows what the dock sends and nothing else. Rows are kept for ever; the screen is the last of
  * them. Another width breaks its lines anew, as tmux, xterm and the like do, with the cursor on the
- * same character.
+ * same character. Rows above the screen (before `top`) only change when the size does.
  */
 #ifndef WR_FUZZ_PAPER_H
 #define WR_FUZZ_PAPER_H
@@ -21,6 +21,7 @@ struct paper_cell {
 
 struct paper_row {
     struct paper_cell cells[PAPER_COLUMNS];
+    size_t count; /* cells behind these are empty */
     bool goes_on; /* in the next row: the terminal broke the line */
 };
 
@@ -38,6 +39,8 @@ void paper_resize(struct paper *paper, size_t columns, size_t height);
 /* Appends what is written in columns `begin` to `end` of a row. */
 void paper_read(const struct paper *paper, size_t row, size_t begin, size_t end,
                 struct wr_buf *out);
+
+bool paper_row_starts(const struct paper *paper, size_t row, weir_span text);
 
 /* Whether so many rows more can be written. */
 bool paper_has_room(const struct paper *paper, size_t rows);
