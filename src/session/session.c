@@ -11,6 +11,8 @@
 #include "session/pieces.h"
 
 static const char aborted[] = "[aborted: this call was not carried out]";
+static const char unknown[] =
+    "[aborted: this call was running when the session ended; its outcome is unknown]";
 static const char checkpoint_pin[] = "weir:checkpoint";
 
 /* ---- the checkpoint ---- */
@@ -206,12 +208,38 @@ static weir_status record_words(struct weir_session *session, enum wr_event_kind
 
 /* ---- words ---- */
 
+/* The one that was begun comes first: the result of another would take its mark away. */
+static const struct weir_call *next_to_close(const struct weir_session *session)
+{
+    const struct wr_thread *t = &session->thread;
+
+    for (uint32_t i = 0; i < t->pending_count; i++)
+        if (weir_session_call_is_begun(session, t->pending[i].id))
+            return &t->pending[i];
+    return &t->pending[0];
+}
+
+/* A call that was begun may have been done, in part or whole: only of the others it can be said
+ * that they were not. */
+static weir_status close_calls(struct weir_session *session, int64_t now_ms, struct weir_err *err)
+{
+    weir_status status = WEIR_OK;
+
+    while (session->thread.pending_count && !status) {
+        const struct weir_call *call = next_to_close(session);
+        bool is_begun = weir_session_call_is_begun(session, call->id);
+        status = weir_session_result(session, call->id, wr_span_of(is_begun ? unknown : aborted),
+                                     true, now_ms, err);
+    }
+    return status;
+}
+
 weir_status weir_session_say(struct weir_session *session, weir_span text, int64_t now_ms,
                              struct weir_err *err)
 {
     weir_status status = not_blank(text, err);
     if (!status)
-        status = weir_session_abort(session, wr_span_of(aborted), now_ms, err);
+        status = close_calls(session, now_ms, err);
     if (!status)
         status = record_words(session, WR_EVENT_USER, text, now_ms, err);
     if (status)

@@ -264,6 +264,31 @@ static void calls_that_wait_forbid_a_request_and_survive_a_crash(void **state)
     test_agent_release(&agent);
 }
 
+static void new_words_do_not_deny_a_call_that_was_running(void **state)
+{
+    struct test_agent agent;
+    (void)state;
+    begin(&agent, config);
+    test_agent_say(&agent, "go");
+    (void)test_agent_request(&agent, WEIR_DIALECT_CHAT);
+    struct weir_call calls[] = {{WR_LIT("c1"), WR_LIT("Read"), WR_LIT("{}")},
+                                {WR_LIT("c2"), WR_LIT("Bash"), WR_LIT("{}")}};
+    struct weir_answer answer = {.calls = calls, .calls_count = 2};
+    TEST_OK(&agent, weir_session_answer(agent.session, &answer, ++agent.now_ms, &agent.err));
+    TEST_OK(&agent,
+            weir_session_begin_call(agent.session, WR_LIT("c2"), ++agent.now_ms, &agent.err));
+    test_agent_close(&agent);
+    test_agent_open(&agent, config);
+    test_agent_say(&agent, "go on");
+    weir_span body = test_agent_request(&agent, WEIR_DIALECT_CHAT);
+    assert_has(body,
+               "\"tool_call_id\":\"c1\",\"content\":\"[aborted: this call was not carried out]\"");
+    assert_has(body,
+               "\"tool_call_id\":\"c2\",\"content\":\"[aborted: this call was running when the "
+               "session ended; its outcome is unknown]\"");
+    test_agent_release(&agent);
+}
+
 static void nothing_queued_is_lost_on_abort(void **state)
 {
     struct test_agent agent;
@@ -747,6 +772,7 @@ int main(void)
         cmocka_unit_test(three_calls_make_four_messages),
         cmocka_unit_test(steering_flows_into_the_next_user_message),
         cmocka_unit_test(calls_that_wait_forbid_a_request_and_survive_a_crash),
+        cmocka_unit_test(new_words_do_not_deny_a_call_that_was_running),
         cmocka_unit_test(nothing_queued_is_lost_on_abort),
         cmocka_unit_test(a_request_that_failed_is_made_again),
         cmocka_unit_test(an_answer_that_cannot_be_sent_back_is_refused),

@@ -305,20 +305,21 @@ def killed_call(folder):
     """kill -9 while a command runs: it ends, and the next run says that its outcome is unknown."""
     left = f'sleep 8{os.getpid()}1'
     command = f'(setsid env -i {left} &); sleep 600'
-    steps = [call('process_start', command=command, wait_seconds=600), {'words': 'I see.'}]
-    upstream, home = Upstream(folder, '--script', script(folder, steps)), Home(folder)
-    process = home.start(upstream, 'chat', '-p', 'Wait.', '--yes', '--session', 'k')
-    STARTED.append(process)
-    ok('killed: the command runs', bool(wait_for(lambda: lives(left))))
-    process.kill()
-    process.communicate(timeout=PATIENCE_SECONDS)
-    ok('killed: what it started has ended, without group, session and environment',
-       bool(wait_for(lambda: not lives(left))))
-    code, out, err = home.run(upstream, 'chat', '--json', '-p', '', '--session', 'k')
-    results = [e['text'] for e in home.events('k') if e['kind'] == 'result']
-    ok('killed: its outcome is unknown, and it was not done again',
-       (code, len(results), 'outcome is unknown' in results[0]), (0, 1, True))
-    upstream.stop()
+    for words in ('', 'Go on.'):
+        steps = [call('process_start', command=command, wait_seconds=600), {'words': 'I see.'}]
+        upstream, home = Upstream(folder, '--script', script(folder, steps)), Home(folder)
+        process = home.start(upstream, 'chat', '-p', 'Wait.', '--yes', '--session', 'k')
+        STARTED.append(process)
+        ok('killed: the command runs', bool(wait_for(lambda: lives(left))))
+        process.kill()
+        process.communicate(timeout=PATIENCE_SECONDS)
+        ok('killed: what it started has ended, without group, session and environment',
+           bool(wait_for(lambda: not lives(left))))
+        code, _, _ = home.run(upstream, 'chat', '--json', '-p', words, '--session', 'k')
+        results = [e['text'] for e in home.events('k') if e['kind'] == 'result']
+        ok('killed: its outcome is unknown, and it was not done again',
+           (code, len(results), 'outcome is unknown' in results[0]), (0, 1, True))
+        upstream.stop()
 
 
 def moments(folder):
