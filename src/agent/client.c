@@ -22,6 +22,7 @@
 struct asking {
     struct wr_client *client;
     uv_timer_t idle; /* since the last byte */
+    uint64_t idle_ms;
     bool is_late, is_idle_closed;
     struct wr_fetch *fetch; /* NULL: it is over */
     struct wr_arena arena;
@@ -91,18 +92,17 @@ static void on_idle_closed(uv_handle_t *handle)
 
 static void run_fetch(struct wr_client *client, struct asking *a)
 {
-    const uint64_t idle_ms = (uint64_t)WR_AGENT_IDLE_S_MAX * 1000;
-
     (void)uv_timer_init(&client->loop, &a->idle);
     a->idle.data = a;
-    (void)uv_timer_start(&a->idle, on_idle, idle_ms, idle_ms);
+    (void)uv_timer_start(&a->idle, on_idle, a->idle_ms, a->idle_ms);
     while (a->fetch && !client->is_interrupted && !a->is_late)
         (void)uv_run(&client->loop, UV_RUN_ONCE);
     if (a->fetch)
         wr_fetch_cancel(a->fetch);
     if (a->fetch && a->is_late) {
         a->result = WR_FETCH_BROKEN;
-        (void)snprintf(a->why, sizeof(a->why), "nothing came for %d seconds", WR_AGENT_IDLE_S_MAX);
+        (void)snprintf(a->why, sizeof(a->why), "nothing came for %llu seconds",
+                       (unsigned long long)(a->idle_ms / 1000));
     }
     a->fetch = NULL;
     uv_close((uv_handle_t *)&a->idle, on_idle_closed);
@@ -127,7 +127,7 @@ static void fetch_once(struct wr_client *client, struct asking *a,
 
 static void begin_asking(struct asking *a, const struct wr_ask *ask)
 {
-    *a = (struct asking){.status = 0};
+    *a = (struct asking){.idle_ms = (uint64_t)WR_AGENT_IDLE_S_MAX * 1000};
     wr_arena_init(&a->arena, WR_ARENA_BYTES_MAX);
     if (ask)
         wr_answer_init(&a->answer, &(struct wr_answer_options){.api = ask->endpoint->api,
@@ -293,19 +293,32 @@ void wr_client_ask(struct wr_client *client, const struct wr_ask *ask, struct wr
         r->asked = WR_ASKED_INTERRUPTED;
 }
 
-bool wr_client_get(struct wr_client *client, const char *url, struct wr_buf *body)
+/* What it says of itself a server knows at once; one that hangs must not keep the agent from
+ * beginning. */
+enum { SERVER_IDLE_MS = 10000 };
+
+static bool get_answer(struct wr_client *client, const char *url, struct wr_buf *body,
+                       bool *is_late)
 {
     struct wr_fetch_request request = {.url = url, .method = WR_LIT("GET"), .content_bytes = -1};
     struct asking a;
 
     client->is_interrupted = client->has_ended;
     begin_asking(&a, NULL);
+    a.idle_ms = SERVER_IDLE_MS;
     fetch_once(client, &a, &request);
+    *is_late = a.is_late;
     bool ok = a.result == WR_FETCH_DONE && a.status == 200 && !a.is_stream;
     if (ok)
         wr_buf_append(body, wr_buf_view(&a.text));
     end_asking(&a);
     return ok && !wr_buf_status(body);
+}
+
+bool wr_client_get(struct wr_client *client, const char *url, struct wr_buf *body)
+{
+    bool is_late;
+    return get_answer(client, url, body, &is_late);
 }
 
 uint32_t wr_local_window(struct wr_client *client, const struct wr_endpoint *endpoint,
@@ -315,19 +328,21 @@ uint32_t wr_local_window(struct wr_client *client, const struct wr_endpoint *end
     const char *slash = host ? strchr(host + 3, '/') : NULL;
     int root_bytes = slash ? (int)(slash - endpoint->base_url) : (int)strlen(endpoint->base_url);
     struct wr_loaded loaded = {0};
+    bool is_late = false;
 
-    for (int i = 0; i < WR_SERVERS_COUNT; i++) {
+    for (int i = 0; i < WR_SERVERS_COUNT && !is_late; i++) {
         char url[sizeof(endpoint->base_url) + 64];
         struct wr_buf answer;
         (void)snprintf(url, sizeof(url), "%.*s%s", root_bytes, endpoint->base_url,
                        wr_server_path((enum wr_model_server)i));
         wr_buf_init(&answer, WR_SERVER_BODY_BYTES_MAX);
-        bool is_told = wr_client_get(client, url, &answer) &&
+        bool is_told = get_answer(client, url, &answer, &is_late) &&
                        !wr_loaded_read((enum wr_model_server)i, wr_buf_view(&answer),
                                        wr_span_of(model), 0, &loaded, NULL);
         wr_buf_release(&answer);
         if (is_told)
             return loaded.window_tokens;
+        is_late |= client->is_interrupted;
     }
     return 0;
 }

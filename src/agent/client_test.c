@@ -160,12 +160,29 @@ static void what_a_server_says_of_itself_is_read(void **state)
     test_server_stop(&server);
 }
 
+/* An agent that begins asks this first. */
+static void a_server_that_hangs_tells_no_window(void **state)
+{
+    static const char *const nothing[] = {""};
+    struct test_server server = test_server_start(nothing, 1);
+    struct bench b;
+    (void)state;
+    begin(&b, server.port);
+    (void)alarm(600); /* the end of a test that waits as long as for an answer */
+    assert_int_equal(wr_local_window(&b.client, &b.endpoint, "m"), 0);
+    (void)alarm(0);
+    assert_false(b.client.is_interrupted);
+    end(&b);
+    test_server_stop(&server);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_are_taken_for_what_they_are),
         cmocka_unit_test(an_interruption_ends_the_waiting),
         cmocka_unit_test(what_a_server_says_of_itself_is_read),
+        cmocka_unit_test(a_server_that_hangs_tells_no_window),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
