@@ -2,8 +2,9 @@
  *
  * A command prints into a file that has no name. With pipes somebody would have to read all the
  * time, and a command whose pipe is full stands still; so output of any length waits, and a reader
- * may begin anywhere in it. The file has a cap: past it the group is killed before it fills the
- * disk.
+ * may begin anywhere in it. The file has a cap: past it the command is killed before it fills the
+ * disk. That is the keeper's work, five times a second, since the agent looks at a command only
+ * where the model asks.
  *
  * Between the agent and each shell stands a keeper, a fork of the agent that executes nothing:
  *
@@ -32,6 +33,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -42,7 +44,7 @@
 #include "base/os.h"
 #include "base/span.h"
 
-enum { NAP_MS_MIN = 2, NAP_MS_MAX = 50, STOP_MS = 2000 };
+enum { NAP_MS_MIN = 2, NAP_MS_MAX = 50, STOP_MS = 2000, OUTPUT_LOOK_MS = 200 };
 
 struct process {
     uint64_t id;    /* from 1 on; never given twice */
@@ -60,6 +62,7 @@ struct wr_processes {
     wr_interrupt_fn *interrupt;
     void *user;
     bool passes_keys;
+    uint64_t output_bytes_max;
     char *mark;                                   /* "WEIR_AGENT_SESSION=..."; NULL: none */
     struct process items[WR_AGENT_PROCESSES_MAX]; /* in the order of their start */
     size_t count;
@@ -74,6 +77,7 @@ struct wr_processes *wr_processes_new(const char *root, wr_interrupt_fn *interru
     p->root = strdup(root);
     p->interrupt = interrupt;
     p->user = user;
+    p->output_bytes_max = WR_AGENT_OUTPUT_BYTES_MAX;
     if (!p->root) {
         free(p);
         return NULL;
@@ -84,6 +88,11 @@ struct wr_processes *wr_processes_new(const char *root, wr_interrupt_fn *interru
 void wr_processes_pass_keys(struct wr_processes *p)
 {
     p->passes_keys = true;
+}
+
+void wr_processes_limit_output(struct wr_processes *p, uint64_t bytes_max)
+{
+    p->output_bytes_max = bytes_max;
 }
 
 static void nap_longer(uint64_t *ms)
@@ -298,23 +307,47 @@ static void end_children(pid_t shell, int report)
     }
 }
 
+static uint64_t bytes_of(int file)
+{
+    struct stat info;
+    return fstat(file, &info) ? 0 : (uint64_t)info.st_size;
+}
+
+/* Until all is over; told by a child that ended, by the agent or its end, and by the clock. */
+static void keep(const struct wr_processes *p, pid_t shell, int output, int report,
+                 const sigset_t *awaited)
+{
+    static const struct itimerval often = {{0, OUTPUT_LOOK_MS * 1000}, {0, OUTPUT_LOOK_MS * 1000}};
+    int number = 0;
+
+    (void)setitimer(ITIMER_REAL, &often, NULL);
+    while (reap_children(shell, report)) {
+        if (sigwait(awaited, &number))
+            continue;
+        if (number == SIGTERM)
+            end_children(shell, report);
+        else if (number == SIGALRM && bytes_of(output) > p->output_bytes_max)
+            signal_below(SIGKILL);
+    }
+}
+
 /* In a child of the agent; the parent's number is asked because it may have ended before the system
  * was told to say so. */
 static void become_keeper(const struct wr_processes *p, const char *command, int output,
                           const int report[2], pid_t agent)
 {
     static const int ignored[] = {SIGINT, SIGPIPE, SIGHUP, SIGQUIT};
+    static const int heard[] = {SIGCHLD, SIGTERM, SIGALRM};
     sigset_t awaited;
     struct sigaction usual = {.sa_handler = SIG_DFL}, nothing = {.sa_handler = SIG_IGN};
-    int number = 0;
 
     (void)setpgid(0, 0);
     (void)sigemptyset(&awaited);
-    (void)sigaddset(&awaited, SIGCHLD);
-    (void)sigaddset(&awaited, SIGTERM);
+    for (size_t i = 0; i < WR_COUNT_OF(heard); i++)
+        (void)sigaddset(&awaited, heard[i]);
     (void)sigprocmask(SIG_SETMASK, &awaited, NULL);
-    (void)sigaction(SIGTERM, &usual, NULL);
-    (void)sigaction(SIGCHLD, &usual, NULL);
+    for (size_t i = 0; i < WR_COUNT_OF(heard); i++)
+        (void)sigaction(heard[i], &usual, NULL);
     for (size_t i = 0; i < WR_COUNT_OF(ignored); i++)
         (void)sigaction(ignored[i], &nothing, NULL);
     (void)wr_os_adopt_orphans();
@@ -329,10 +362,8 @@ static void become_keeper(const struct wr_processes *p, const char *command, int
     if (shell > 0)
         (void)setpgid(shell, shell);
     (void)!write(4, &shell, sizeof(shell));
-    (void)close(3);
-    while (shell > 0 && reap_children(shell, 4))
-        if (!sigwait(&awaited, &number) && number == SIGTERM)
-            end_children(shell, 4);
+    if (shell > 0)
+        keep(p, shell, 3, 4, &awaited);
     _exit(0);
 }
 
@@ -393,16 +424,14 @@ static void signal_group(struct process *one, int number)
         one->has_group = false;
 }
 
-static void look_at_process(struct process *one)
+static void look_at_process(const struct wr_processes *p, struct process *one)
 {
-    struct stat info;
-
     reap_shell(one);
     signal_group(one, 0);
-    if (!fstat(one->output, &info))
-        one->status.output_bytes = (uint64_t)info.st_size;
-    if (one->status.output_bytes > WR_AGENT_OUTPUT_BYTES_MAX)
-        signal_group(one, SIGKILL); /* it would fill the disk */
+    one->status.output_bytes = bytes_of(one->output);
+    one->status.is_too_long = one->status.output_bytes > p->output_bytes_max;
+    if (one->status.is_too_long)
+        signal_group(one, SIGKILL); /* the keeper would, a little later */
 }
 
 /* ---- starting one more ---- */
@@ -413,7 +442,7 @@ static bool forget_oldest(struct wr_processes *p)
 {
     for (size_t i = 0; i < p->count; i++) {
         struct process *one = &p->items[i];
-        look_at_process(one);
+        look_at_process(p, one);
         if (one->status.state == WR_PROCESS_RUNNING || one->keeper)
             continue;
         (void)close(one->report);
@@ -449,7 +478,7 @@ bool wr_process_look(struct wr_processes *p, uint64_t id, struct wr_process_stat
     struct process *one = find_process(p, id);
     if (!one)
         return false;
-    look_at_process(one);
+    look_at_process(p, one);
     *status = one->status;
     return true;
 }
@@ -460,7 +489,7 @@ static void wait_for(struct wr_processes *p, struct process *one, uint64_t ms,
     uint64_t until = wr_clock_steady_us() / 1000 + ms, nap_ms = NAP_MS_MIN;
 
     for (;;) {
-        look_at_process(one);
+        look_at_process(p, one);
         if (one->status.state != WR_PROCESS_RUNNING ||
             (cursor && one->status.output_bytes > *cursor) ||
             wr_clock_steady_us() / 1000 >= until ||
@@ -513,14 +542,14 @@ bool wr_process_stop(struct wr_processes *p, uint64_t id, struct wr_process_stat
 
     if (!one)
         return false;
-    look_at_process(one);
+    look_at_process(p, one);
     signal_group(one, SIGTERM);
     if (one->status.state == WR_PROCESS_RUNNING)
         wait_for(p, one, STOP_MS, NULL, false);
     signal_group(one, SIGKILL);
     if (one->status.state == WR_PROCESS_RUNNING)
         wait_for(p, one, UINT64_MAX / 2, NULL, false); /* nobody survives that */
-    look_at_process(one);
+    look_at_process(p, one);
     *status = one->status;
     return true;
 }
@@ -532,7 +561,7 @@ void wr_processes_free(struct wr_processes *p)
     if (!p)
         return;
     for (size_t i = 0; i < p->count; i++) {
-        look_at_process(&p->items[i]);
+        look_at_process(p, &p->items[i]);
         signal_group(&p->items[i], SIGTERM); /* all at once: each may take its time */
         if (p->items[i].keeper)
             (void)kill(p->items[i].keeper, SIGTERM);

@@ -19,6 +19,7 @@ struct wr_process_status {
     enum wr_process_state state;
     int code; /* of its exit, or the signal that ended it */
     uint64_t output_bytes;
+    bool is_too_long; /* its output; it was ended for that */
 };
 
 /* Whether whoever waits has had enough; asked again and again during a wait. */
@@ -30,6 +31,9 @@ struct wr_processes *wr_processes_new(const char *root, wr_interrupt_fn *interru
 
 /* Commands get the agent's own keys (endpoint.h) too; else they do not. */
 void wr_processes_pass_keys(struct wr_processes *processes);
+
+/* What a command may print instead of WR_AGENT_OUTPUT_BYTES_MAX; then it is ended. */
+void wr_processes_limit_output(struct wr_processes *processes, uint64_t bytes_max);
 
 /* Commands get WEIR_AGENT_SESSION=`mark` from now on, and whatever still runs with it is ended: now
  * (a process before this one was killed), and when the commands are freed. Only one process at a

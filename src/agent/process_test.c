@@ -234,6 +234,18 @@ static void a_stubborn_command_is_killed(void **state)
     assert_false(wr_process_stop(*state, 99, &status));
 }
 
+/* The agent waits for another command meanwhile, or for its user. */
+static void what_prints_without_end_is_ended_also_where_nobody_looks(void **state)
+{
+    struct wr_process_status status;
+
+    wr_processes_limit_output(*state, 1000 * 1000);
+    uint64_t id = start(*state, "echo $$; sleep 1; while echo more of the same; do :; done");
+    expect_gone(read_pid(*state, id));
+    assert_true(wr_process_look(*state, id, &status));
+    assert_true(status.is_too_long && status.state == WR_PROCESS_KILLED);
+}
+
 /* A session that works for days starts more commands than anybody counts. */
 static void ended_commands_make_room_for_new_ones(void **state)
 {
@@ -308,6 +320,8 @@ int main(void)
         cmocka_unit_test(what_a_killed_agent_started_ends_by_itself),
         cmocka_unit_test(what_a_killed_agent_left_is_found_and_ended),
         cmocka_unit_test_setup_teardown(a_stubborn_command_is_killed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_prints_without_end_is_ended_also_where_nobody_looks,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(ended_commands_make_room_for_new_ones, set_up, tear_down),
         cmocka_unit_test(a_wait_can_be_interrupted),
         cmocka_unit_test_setup_teardown(commands_do_not_get_the_users_keys, set_up, tear_down),

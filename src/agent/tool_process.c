@@ -25,6 +25,8 @@ static void put_state(struct wr_buf *out, uint64_t id, const struct wr_process_s
         wr_buf_printf(out, "ended, exit code %d", status->code);
     else
         wr_buf_printf(out, "was killed by signal %d", status->code);
+    if (status->is_too_long)
+        wr_buf_text(out, ": it printed more than a command may");
     wr_buf_printf(out, "; cursor %llu]", (unsigned long long)cursor);
 }
 

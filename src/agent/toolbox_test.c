@@ -250,6 +250,15 @@ static void processes_run_and_are_read(void **state)
     PLAY(list);
 }
 
+static void what_prints_without_end_is_told_why_it_ended(void **state)
+{
+    struct bench *b = *state;
+    wr_processes_limit_output(b->box.processes, 1000);
+    play(b, &(struct exchange){"a command over the limit", "process_start",
+                               "{\"command\":\"seq 2000; exec sleep 600\"}", false,
+                               "was killed by signal 9: it printed more than a command may; "});
+}
+
 /* 200 KB of errors are under the cap of a stream, 256 KB, and stand where they were printed. */
 static void what_a_command_prints_is_one_stream(void **state)
 {
@@ -414,6 +423,7 @@ int main(void)
         CASE(searches_find_lines),
         CASE(a_search_can_be_interrupted),
         CASE(processes_run_and_are_read),
+        CASE(what_prints_without_end_is_told_why_it_ended),
         CASE(what_a_command_prints_is_one_stream),
         CASE(notes_outlive_the_session),
         CASE(definitions_are_whole),
