@@ -15,8 +15,8 @@ enum wr_consent { WR_CONSENT_NO, WR_CONSENT_YES, WR_CONSENT_ALWAYS };
 
 /* What a question is about. */
 struct wr_consent_asked {
-    weir_span line;                     /* the call, in a line */
-    weir_span diff;                     /* what a file would become; empty: it changes none */
+    weir_span line; /* the call, in a line */
+    weir_span diff; /* what a file would become, or a long command; may be empty */
     const struct wr_grant_wish *always; /* what that answer would grant */
 };
 

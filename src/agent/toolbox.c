@@ -293,6 +293,32 @@ static void put_arguments(weir_span arguments, struct wr_buf *out)
     wr_arena_release(&arena);
 }
 
+enum { SUBJECT_CHARS_MAX = 160 };
+
+/* A command of several lines, or a long one, is not what the line of its call shows; whoever
+ * answers must see what would run. */
+static void put_command(const struct wr_tool_call_text *call, struct wr_buf *out)
+{
+    struct wr_arena arena;
+    struct wr_buf shown;
+
+    wr_arena_init(&arena, WR_AGENT_TOOL_BYTES_MAX);
+    wr_buf_init(&shown, WR_AGENT_READ_BYTES_MAX);
+    weir_span command = subject_of(&arena, call, "command");
+    wr_text_one_line_max(&shown, command, SUBJECT_CHARS_MAX);
+    weir_span rest = wr_text_head(command, WR_AGENT_READ_BYTES_MAX), line;
+    size_t more = command.len - rest.len;
+    while (!wr_span_eq(wr_buf_view(&shown), command) && wr_span_line(&rest, &line)) {
+        wr_buf_byte(out, ' '); /* no line of a diff */
+        wr_buf_append(out, line);
+        wr_buf_byte(out, '\n');
+    }
+    if (more)
+        wr_buf_printf(out, " [%zu more bytes]\n", more);
+    wr_buf_release(&shown);
+    wr_arena_release(&arena);
+}
+
 void wr_toolbox_preview(const struct wr_toolbox *box, const struct wr_tool_call_text *call,
                         struct wr_buf *diff)
 {
@@ -303,6 +329,8 @@ void wr_toolbox_preview(const struct wr_toolbox *box, const struct wr_tool_call_
 
     if (!tool && wr_mcp_servers_have(box->servers, call->name))
         put_arguments(call->arguments, diff);
+    if (tool && tool->run == wr_tool_process_start)
+        put_command(call, diff);
     if (!tool || (tool->run != wr_tool_edit && tool->run != wr_tool_write))
         return;
     looking.preview = diff;
@@ -349,7 +377,7 @@ void wr_toolbox_describe(const struct wr_tool_call_text *call, struct wr_buf *li
             wr_text_one_line_max(line,
                                  is_text ? wr_json_text(&args.doc, &args.arena, id)
                                          : wr_json_raw(&args.doc, id),
-                                 160);
+                                 SUBJECT_CHARS_MAX);
         }
         wr_tool_args_release(&args);
     } else if (tool) {

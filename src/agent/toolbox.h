@@ -69,7 +69,8 @@ bool wr_toolbox_shows_file(weir_span name);
 bool wr_toolbox_needs_consent(const struct wr_toolbox *box, struct wr_arena *arena,
                               const struct wr_tool_call_text *call, weir_span *command);
 
-/* What a call would change, as lines of a diff; nothing where it changes no file, or would fail. */
+/* What a call would change, as lines of a diff; nothing where it changes no file, or would fail. Of
+ * a command all of its lines, where wr_toolbox_describe() does not show it as it is. */
 void wr_toolbox_preview(const struct wr_toolbox *box, const struct wr_tool_call_text *call,
                         struct wr_buf *diff);
 

@@ -371,6 +371,10 @@ static void what_changes_something_needs_consent(void **state)
 #define A50  "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define A200 A50 A50 A50 A50
 
+#define LONG_COMMAND                                                                          \
+    "echo 0123456789012345678901234567890123456789012345678901234567890123456789012345678901" \
+    "01234567890123456789012345678901234567890123456789012345678901234567890123456789012345"
+
 static void a_preview_is_a_diff_and_changes_nothing(void **state)
 {
     static const struct {
@@ -388,6 +392,13 @@ static void a_preview_is_a_diff_and_changes_nothing(void **state)
          "@@ line 1 @@\n+" A200 " [3 more bytes in this line]\n"},
         {"what would fail", "edit", "{\"path\":\"f\",\"old_text\":\"9\",\"new_text\":\"x\"}", ""},
         {"what changes nothing", "list", "{}", ""},
+        {"a command that its line shows", "process_start", "{\"command\":\"make test\"}", ""},
+        {"one of several lines", "process_start", "{\"command\":\"ls\\nrm  a\\n\"}",
+         " ls\n rm  a\n"},
+        {"one whose end blanks push away", "process_start",
+         "{\"command\":\"ls                  ; rm a\"}", " ls                  ; rm a\n"},
+        {"a long one", "process_start", "{\"command\":\"" LONG_COMMAND "; rm a\"}",
+         " " LONG_COMMAND "; rm a\n"},
     };
     struct bench *b = *state;
     char path[600];
