@@ -80,8 +80,9 @@ struct gatherer {
     pthread_t thread;
     struct weir_store *store;
     int number, failures;
-    int made;           /* of commits of the session that all are at */
-    uint64_t own_trips; /* of those of its own */
+    int made;             /* of commits of the session that all are at */
+    uint64_t own_trips;   /* of those of its own */
+    weir_trouble trouble; /* of the last that failed */
 };
 
 static struct weir_mark mark_of(const char *session, int turn, weir_span value)
@@ -118,8 +119,10 @@ static bool commit_next_turn(struct gatherer *g, const char *session)
                                    .marks = marks,
                                    .marks_count = 2};
         status = weir_store_commit(store, &batch, NULL);
-        if (status && weir_store_trouble(store) != WEIR_TROUBLE_OUTRUN)
+        if (status && weir_store_trouble(store) != WEIR_TROUBLE_OUTRUN) {
+            g->trouble = weir_store_trouble(store);
             return false;
+        }
     }
     return !status;
 }
@@ -247,6 +250,38 @@ static void connections_end_under_groups(void **state)
                 GATHERED * (TIMES + TIMES / 4));
 }
 
+/* A database without room, and one that may not be written, refuse a group as they do one commit:
+ * everybody is told, and nothing of it is there. */
+static void a_group_that_is_refused_is_told(void **state)
+{
+    static const struct {
+        const char *state;
+        weir_trouble trouble;
+    } rows[] = {{"53100", WEIR_TROUBLE_FULL}, {"42501", WEIR_TROUBLE_DENIED}};
+    struct fixture *f = fixture_of(state);
+    struct gatherer all[GATHERED];
+    char sql[256];
+
+    (void)gather_all(f, all);
+    int64_t marks = number(f, "SELECT (count(*) + sum(mark_id))::bigint FROM weir.mark_use");
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
+        (void)snprintf(sql, sizeof(sql),
+                       "CREATE FUNCTION refuse_1() RETURNS trigger LANGUAGE plpgsql AS"
+                       " 'BEGIN RAISE SQLSTATE ''%s''; END'",
+                       rows[i].state);
+        run(f, sql);
+        run(f, "CREATE TRIGGER refuses BEFORE INSERT ON weir.mark EXECUTE FUNCTION refuse_1()");
+        (void)gather_all(f, all);
+        run(f, "DROP FUNCTION refuse_1 CASCADE");
+        for (int n = 0; n < GATHERED; n++) {
+            assert_int_equal(all[n].failures, TIMES + TIMES / 4);
+            assert_int_equal(all[n].trouble, rows[i].trouble);
+        }
+        assert_int_equal(number(f, "SELECT (count(*) + sum(mark_id))::bigint FROM weir.mark_use"),
+                         marks);
+    }
+}
+
 /* Only those of a group are made that hold: by version, by the keys that may not be there, by what
  * all sessions are told. One that somebody is at is left to go alone. */
 static void a_group_makes_what_holds(void **state)
@@ -295,6 +330,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(commits_gather_and_none_is_lost),
         TEST(connections_end_under_groups),
+        TEST(a_group_that_is_refused_is_told),
         TEST(a_group_makes_what_holds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
