@@ -233,6 +233,20 @@ static const char *bar_of(const struct stat *s)
     return s->st_mode & S_IWUSR ? NULL : "it is read-only";
 }
 
+/* Who has the folder in which `made`, or the file, is to be made: under sudo with the home of
+ * another, root's files there could not be written by their agent. */
+static bool is_in_our_folder(const struct wr_install_file *file)
+{
+    const char *path = *file->made ? file->made : file->real, *slash = strrchr(path, '/');
+    char folder[PATH_MAX];
+    struct stat s;
+    int bytes = snprintf(folder, sizeof(folder), "%.*s", (int)(slash - path), path);
+
+    if (bytes < 0 || (size_t)bytes >= sizeof(folder))
+        return false;
+    return stat(bytes ? folder : "/", &s) || s.st_uid == geteuid();
+}
+
 static weir_status look_at(struct wr_install *install, struct wr_install_file *file,
                            struct weir_err *err)
 {
@@ -253,7 +267,10 @@ static weir_status look_at(struct wr_install *install, struct wr_install_file *f
         return WEIR_NOMEM;
     if (!file->existed) {
         file->made = missing_folder(install, file->real);
-        return WEIR_OK;
+        return is_in_our_folder(file)
+                   ? WEIR_OK
+                   : wr_fail(err, WEIR_INVALID, 0, "%s: the folder belongs to somebody else",
+                             file->path);
     }
     const char *bar = bar_of(&s);
     if (bar)

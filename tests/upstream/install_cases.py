@@ -247,6 +247,14 @@ def play_places(home):
                 {'HOME': home + '\n'}, {'HOME': os.fsencode(home) + b'\xff'}):
         code, said = weir(home, 'install', '--yes', 'codex', **env)
         ok(f'{env}: refused: {said}', code, 2)
+    if not os.geteuid():
+        os.chown(home, 12345, -1)
+        os.chown(os.path.dirname(os.path.join(home, CODEX)), 12345, -1)
+        code, said = weir(home, 'install', '--yes', 'claude')
+        ok(f'the home of somebody else is refused: {said}', (code, 'somebody else' in said),
+           (2, True))
+        os.chown(home, 0, -1)
+        os.chown(os.path.dirname(os.path.join(home, CODEX)), 0, -1)
     for listen in ('4141', 'localhost', '127.0.0.1:0', '0.0.0.0:4141', 'a.example:80',
                    '127.0.0.1:4141/"', '127.0.0.1:x'):
         code, said = weir(home, 'install', '--yes', '--listen', listen, 'codex')
