@@ -99,6 +99,8 @@ int wr_plain_end(struct wr_plain *plain, int code)
             wr_buf_append(&text, (weir_span){part, bytes});
         wr_plain_text(wr_buf_view(&text), &out);
         code = wr_buf_status(&text) ? wr_cli_end(&text, code) : wr_cli_end(&out, code);
+        wr_buf_release(&text);
+        wr_buf_release(&out);
     }
     if (plain->held)
         (void)fclose(plain->held);
