@@ -103,9 +103,12 @@ void wr_log_add(struct wr_log *log, weir_span line)
     wr_buf_init(&log->gathered, GATHERED_BYTES_MAX);
 }
 
-uint64_t wr_log_lost(const struct wr_log *log)
+uint64_t wr_log_take_lost(struct wr_log *log)
 {
-    return log->lost_count;
+    uint64_t count = log->lost_count;
+
+    log->lost_count = 0;
+    return count;
 }
 
 void wr_log_close(struct wr_log *log)

@@ -19,6 +19,6 @@ void wr_log_close(struct wr_log *log); /* writes what is gathered; NULL is fine 
 /* A line, LF included. */
 void wr_log_add(struct wr_log *log, weir_span line);
 void wr_log_flush(struct wr_log *log);
-uint64_t wr_log_lost(const struct wr_log *log); /* lines */
+uint64_t wr_log_take_lost(struct wr_log *log); /* lines, since it was asked last */
 
 #endif

@@ -40,7 +40,7 @@ static void logs_are_rotated(void **state)
     for (size_t i = 0; i < lines; i++)
         wr_log_add(log, (weir_span){line, sizeof(line)});
     wr_log_flush(log);
-    assert_int_equal(wr_log_lost(log), 0);
+    assert_int_equal(wr_log_take_lost(log), 0);
     wr_log_close(log);
     long all = file_bytes(dir, "log") + file_bytes(dir, "log.1") + file_bytes(dir, "log.2");
     assert_int_equal(all, (long)(lines * sizeof(line)));
@@ -49,6 +49,21 @@ static void logs_are_rotated(void **state)
     remove_file(dir, "log.1");
     remove_file(dir, "log.2");
     (void)rmdir(dir);
+}
+
+static void what_a_full_disk_takes_is_counted_once(void **state)
+{
+    struct wr_log *log = wr_log_open("/dev/full");
+
+    (void)state;
+    assert_non_null(log);
+    wr_log_add(log, WR_LIT("one\n"));
+    wr_log_add(log, WR_LIT("two\n"));
+    assert_int_equal(wr_log_take_lost(log), 0); /* nothing was written yet */
+    wr_log_flush(log);
+    assert_int_equal(wr_log_take_lost(log), 2);
+    assert_int_equal(wr_log_take_lost(log), 0);
+    wr_log_close(log);
 }
 
 static void what_cannot_be_opened_is_said(void **state)
@@ -61,6 +76,7 @@ static void what_cannot_be_opened_is_said(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(logs_are_rotated),
+                                       cmocka_unit_test(what_a_full_disk_takes_is_counted_once),
                                        cmocka_unit_test(what_cannot_be_opened_is_said)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -186,8 +186,11 @@ static weir_status catch_up(struct worker *w, struct weir_err *err)
 static void on_log_tick(uv_timer_t *timer)
 {
     struct worker *w = timer->data;
-    if (w->service.log)
-        wr_log_flush(w->service.log);
+
+    if (!w->service.log)
+        return;
+    wr_log_flush(w->service.log);
+    atomic_fetch_add(&w->options->metrics->log_lines_lost, wr_log_take_lost(w->service.log));
 }
 
 /* ---- starting ---- */
