@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/span.h"
+#include "tests/test_plan.h"
 #include "tests/test_world.h"
 
 /* A new engine reads its tables anew, which takes as long as twenty requests. */
@@ -218,12 +219,59 @@ static void the_next_request_begins_alike(void **state)
     close_world(w);
 }
 
+/* ---- where every server wants turns ---- */
+
+/* The last four came so: two of the user's that meet, and an empty one of the model's. */
+static const char came[] = "{'system':[{'text':'0'}],'messages':["
+                           "{'role':'user','content':[{'text':'1'}]},"
+                           "{'role':'assistant','content':[{'text':'2'}]},"
+                           "{'role':'user','content':[{'text':'3'},{'text':'4'}]},"
+                           "{'role':'assistant','content':[{'text':'5'}]},"
+                           "{'role':'user','content':[{'text':'6'}]},"
+                           "{'role':'user','content':[{'text':'7'}]},"
+                           "{'role':'assistant','content':[]},"
+                           "{'role':'user','content':[{'text':'8'}]}]}";
+
+/* Nothing but what leaves: no message is put in. */
+static void a_gap_between_two_of_one_side_is_filled(void **state)
+{
+    static const struct {
+        const char *behaviour;
+        struct test_op ops[TEST_OPS_MAX];
+        uint32_t lines, before; /* before: the message that the last line comes before */
+    } gaps[] = {
+        {"a message of the model", {DROP(2)}, 1, 2},
+        {"two of them", {DROP(2), DROP(5)}, 2, 4},
+        {"a message of the user", {DROP(3), DROP(4)}, 1, 3},
+        {"but not one whose last block stays", {DROP(3)}, 0, 0},
+        {"or whose first block stays", {DROP(4)}, 0, 0},
+        {"or that is changed", {EDIT(2, "x")}, 0, 0},
+        {"one of each side leaves no gap", {DROP(2), DROP(3), DROP(4)}, 0, 0},
+        {"the first of all", {DROP(1)}, 1, 1},
+    };
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(gaps); i++) {
+        struct wr_alternation a;
+        struct test_plan p;
+        test_plan_open(&p, "converse", came);
+        test_plan_add_all(&p, gaps[i].ops);
+        assert_int_equal(wr_alternate_fill(&a, &p.plan, &p.arena, &p.err), WEIR_OK);
+        if (a.lines_count != gaps[i].lines || p.plan.inserts_count != gaps[i].lines)
+            fail_msg("%s: %u lines", gaps[i].behaviour, (unsigned)a.lines_count);
+        if (a.lines_count &&
+            p.plan.inserts[a.lines_count - 1].before != test_message(&p, gaps[i].before))
+            fail_msg("%s: the line is elsewhere", gaps[i].behaviour);
+        test_plan_close(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(user_and_model_take_turns),
         cmocka_unit_test(a_summary_joins_the_users_message),
         BOTH(the_next_request_begins_alike),
+        cmocka_unit_test(a_gap_between_two_of_one_side_is_filled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
