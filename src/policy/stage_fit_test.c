@@ -13,16 +13,19 @@
 
 enum { BODY_BYTES_MAX = 1 << 22, WINDOW_TOKENS = 10000 };
 
-#define FIT  "policies: {p: {stages: [{stage: fit}]}}"
-#define AUTO "policies: {p: {like: auto}}"
+#define DECISION "The root cause is the cache."
+
+#define FIT   "policies: {p: {stages: [{stage: fit}]}}"
+#define LOOPS "policies: {p: {stages: [{stage: fold_loops}, {stage: fit}]}}"
+#define AUTO  "policies: {p: {like: auto}}"
 
 /* ---- sessions ---- */
 
-/* u user, U what an agent says as the user, a answer, r a result with its call, two R in one
- * output, f a result that failed, m one that came with a marker, i a file of instructions, t
- * signed thinking before the next call or answer, T reasoning that nobody signed; the number behind
- * it are its rows. Before all: ! the request offers no recall tool, ~ it tells the provider to drop
- * thinking that does not fit any more. */
+/* u user, U what an agent says as the user, a answer, d one with a decision, r a result with its
+ * call, two R in one output, f a result that failed, m one that came with a marker, i a file of
+ * instructions, t signed thinking before the next call or answer, T reasoning that nobody signed;
+ * the number behind it are its rows. Before all: ! the request offers no recall tool, ~ it tells
+ * the provider to drop thinking that does not fit any more. */
 static void write_rows(struct wr_buf *out, uint32_t id, uint32_t rows)
 {
     for (uint32_t i = 0; i < rows; i++)
@@ -50,8 +53,9 @@ static void write_result(struct wr_buf *out, uint32_t id, char what, uint32_t ro
 static void write_said(struct wr_buf *out, const char *thinking, char who, uint32_t id,
                        uint32_t rows)
 {
+    const char *front = who == 'U' ? "<context>" : who == 'd' ? DECISION " " : "";
     wr_buf_printf(out, "%s{\"role\":\"%s\",%s\"content\":\"%s%u ", id ? "," : "",
-                  who == 'a' ? "assistant" : "user", thinking, who == 'U' ? "<context>" : "", id);
+                  who == 'a' || who == 'd' ? "assistant" : "user", thinking, front, id);
     write_rows(out, id, rows);
     wr_buf_text(out, "\"}");
 }
@@ -85,7 +89,7 @@ static void write_session(struct wr_buf *out, const char *talk)
         char *end, what = *c;
         uint32_t rows = (uint32_t)strtoul(c + 1, &end, 10);
         c = end - 1;
-        if (what == 'u' || what == 'U' || what == 'a') {
+        if (strchr("uUad", what)) {
             write_said(out, thinking, what, id, rows);
             thinking = "";
         } else if (what == 't') {
@@ -246,12 +250,40 @@ static void instructions_that_stay_before_what_leaves_lose_their_thinking(void *
     wr_buf_release(&body);
 }
 
+/* What an earlier message stands for is told by the one that takes its place. */
+static void a_summary_tells_what_the_last_one_told(void **state)
+{
+    static const struct {
+        const char *behaviour, *yaml, *talk, *first, *last;
+    } rows[] = {
+        {"its own", FIT, "u10r300r300r300r100r300r300r100", "`./step 1`", "`./step 5`"},
+        {"a loop's", LOOPS, "u10r300r300d10u500a10u500a10u10", "`./step 1`", DECISION},
+    };
+    struct test_run_facts facts = {.window_tokens = WINDOW_TOKENS, .keeps_originals = true};
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
+        struct wr_buf body;
+        struct test_run r;
+        write_session(&body, rows[i].talk);
+        test_run_open_with(&r, wr_buf_view(&body), rows[i].yaml, &facts);
+        assert_int_equal(r.run.fold.inserts_count, 2);
+        const struct wr_fold_insert *last = &r.run.fold.inserts[1];
+        assert_true((last - 1)->is_gone && !last->is_gone);
+        if (wr_span_find(last->text, wr_span_of(rows[i].first), 0) == SIZE_MAX ||
+            wr_span_find(last->text, wr_span_of(rows[i].last), 0) == SIZE_MAX)
+            fail_msg("%s: %.*s", rows[i].behaviour, (int)last->text.len, last->text.ptr);
+        test_run_close(&r);
+        wr_buf_release(&body);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(instructions_that_stay_before_what_leaves_lose_their_thinking),
         cmocka_unit_test(a_tool_whose_results_the_session_keeps_is_left_alone),
         cmocka_unit_test(what_would_be_refused_is_made_to_fit),
+        cmocka_unit_test(a_summary_tells_what_the_last_one_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
