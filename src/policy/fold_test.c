@@ -255,6 +255,9 @@ static void what_is_referred_to_stays(void **state)
     wr_buf_release(&body);
 }
 
+#define THOUGHT                                                                     \
+    ",{\"role\":\"assistant\",\"content\":\"done\",\"thinking_blocks\":[{\"type\":" \
+    "\"thinking\",\"thinking\":\"hm\",\"signature\":\"s\"}]}"
 #define THINKS                                                                              \
     ",{\"role\":\"assistant\",\"content\":null,\"thinking_blocks\":[{\"type\":"             \
     "\"thinking\",\"thinking\":\"hm\",\"signature\":\"s\"}],\"tool_calls\":[{\"id\":\"z\"," \
@@ -262,12 +265,20 @@ static void what_is_referred_to_stays(void **state)
     "{\"role\":\"tool\",\"tool_call_id\":\"z\",\"content\":\"ok\"}"
 
 /* Thinking was signed over what stands before it: where that changes it goes, if the model binds
- * the two. */
+ * the two. Only calls whose results have just come keep theirs. */
 static void a_step_takes_the_thinking_that_was_signed_over_it(void **state)
 {
+    static const struct {
+        const char *behaviour, *ending;
+        bool binds;
+        enum wr_form form;
+    } rows[] = {{"of an earlier answer", THINKS DONE, true, WR_FORM_DROPPED},
+                {"if the model binds the two", THINKS DONE, false, WR_FORM_EXACT},
+                {"of the newest answer", THOUGHT SAYS("user", "next"), true, WR_FORM_DROPPED},
+                {"not of calls that are open", THINKS, true, WR_FORM_EXACT}};
     (void)state;
-    for (int binds = 0; binds < 2; binds++) {
-        struct session session = {NULL, even, 2, "run", THINKS DONE};
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
+        struct session session = {NULL, even, 2, "run", rows[i].ending};
         struct folded f;
         struct wr_buf body;
         wr_buf_init(&body, BODY_BYTES_MAX);
@@ -279,10 +290,11 @@ static void a_step_takes_the_thinking_that_was_signed_over_it(void **state)
                                     .text = WR_LIT("[cleared]"),
                                     .refers_to = WR_SEGMENT_NONE,
                                     .reason = WR_STEP_PRESSURE};
-        f.input.binds_thinking = binds;
+        f.input.binds_thinking = rows[i].binds;
         assert_int_equal(wr_fold_give(&f.fold, first, &form), WEIR_OK);
         assert_int_equal(f.fold.segments[first].form, WR_FORM_CLEARED);
-        assert_int_equal(f.fold.segments[thinking].form, binds ? WR_FORM_DROPPED : WR_FORM_EXACT);
+        if (f.fold.segments[thinking].form != rows[i].form)
+            fail_msg("%s: form %d", rows[i].behaviour, f.fold.segments[thinking].form);
         test_transcript_close(&f.test);
         wr_buf_release(&body);
     }
@@ -300,30 +312,10 @@ static const struct {
     uint64_t tokens, reserve, room, half; /* half: of what the input may take */
 } rooms[] = {
     {"all of it", 1000, 0, false, 0, {0}, {0}, 1000, 0, 1000, 500},
-    {"an answer that was not named may be shorter",
-     1000,
-     100,
-     false,
-     0,
-     {0},
-     {0},
-     1000,
-     100,
-     1000,
-     450},
+    {"one that was not named may be shorter", 1000, 100, false, 0, {0}, {0}, 1000, 100, 1000, 450},
     {"one that was named may not", 1000, 100, true, 0, {0}, {0}, 1000, 100, 900, 450},
     {"one that leaves a token", 1000, 999, true, 0, {0}, {0}, 1000, 999, 1, 0},
-    {"one that would take all counts as not named",
-     1000,
-     1000,
-     true,
-     0,
-     {0},
-     {0},
-     1000,
-     1000,
-     1000,
-     0},
+    {"one that would take all is not named", 1000, 1000, true, 0, {0}, {0}, 1000, 1000, 1000, 0},
     {"one that is larger than all takes a share",
      1000,
      1001,
