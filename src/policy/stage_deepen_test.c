@@ -349,6 +349,8 @@ static void a_result_is_weighed_by_the_turns_that_are_left(void **state)
         deepen(&d, POLICY(NO_PAY));
         assert_int_equal(is_step(&d, WR_STEP_COLD), late);
         assert_int_equal(form_of(&d, 1), late ? WR_FORM_CLEARED : WR_FORM_EXACT);
+        uint32_t first = test_transcript_find(&d.run.test, WEIR_KIND_TOOL_RESULT, 0);
+        assert_int_equal(fold_of(&d)->segments[first].value.is_weighed, late);
         done(&d);
     }
 }
@@ -611,6 +613,27 @@ static void completed_loops_fold(void **state)
     done(&d);
 }
 
+/* Another Weir has weighed it: neither does it fold, nor do its other results become stubs. */
+static void a_loop_that_came_with_a_marker_stays(void **state)
+{
+    struct deepened d;
+    (void)state;
+    prepare(&d);
+    begin(&d.body);
+    write_call(&d.body, 0, "Bash", "{}");
+    wr_buf_text(&d.body, "[weir wr_0123456789abcdef0123: ~9 tokens left out]\"}");
+    for (uint32_t i = 1; i <= 5; i++)
+        write_run(&d.body, i, RESULT_TOKENS);
+    wr_buf_text(&d.body, ",{\"role\":\"assistant\",\"content\":\"all is level\"}");
+    write_user(&d.body, "and the other bank?");
+    wr_buf_text(&d.body, "]}");
+    d.turns[7].is_cold = true;
+    deepen(&d, POLICY(NO_PAY));
+    assert_int_equal(fold_of(&d)->inserts_count, 0);
+    assert_int_equal(count_form(&d, WR_FORM_CLEARED), 0);
+    done(&d);
+}
+
 /* In a budget it frees most of itself, and the budget is held. */
 static void a_loop_folds_into_its_budget(void **state)
 {
@@ -742,6 +765,7 @@ int main(void)
         cmocka_unit_test(a_tool_that_is_exempt_stays),
         cmocka_unit_test(what_was_condensed_may_become_a_stub),
         cmocka_unit_test(completed_loops_fold),
+        cmocka_unit_test(a_loop_that_came_with_a_marker_stays),
         cmocka_unit_test(a_loop_folds_into_its_budget),
         cmocka_unit_test(what_a_loop_frees_is_counted_once),
         cmocka_unit_test(a_loop_that_cannot_fold_is_no_gain),
