@@ -102,8 +102,9 @@ def trouble(folder):
     ok('trouble: a tool that is not there is none', 'there is no tool' in texts[3])
     with open(p.log + '.pids', encoding='ascii') as file:
         pids = file.read().split()
-    ok('trouble: no server is left running', (len(pids), [
-        pid for pid in pids if os.path.exists(f'/proc/{pid}')]), (3, []))
+    # On a busy machine one that is slow to start is started once more.
+    ok('trouble: no server is left running', (len(pids) >= 3, [
+        pid for pid in pids if os.path.exists(f'/proc/{pid}')]), (True, []))
 
 
 def hostile(folder):
