@@ -259,6 +259,10 @@ class Stability:
         # held by src/proxy/departures_test.c.
         if any(line.get('not_read') == 'no_memory' and not line.get('model') for line in last):
             return 'changed back, behind one that there was no memory to read'
+        # Of two processes that go on with a session after its store was taken away the one may lose
+        # what the other still remembers, and writes into the new store a moment later.
+        if self.proxy.destroyed and any(line.get('own_recalls_lost') for line in last):
+            return 'changed back, behind one for which the driver had taken exchanges away'
         if any(map(is_raw, last)) and any(
                 sent[earlier.name].began < to and since < sent[later.name].began
                 for since, to in self.proxy.restarts):
