@@ -30,9 +30,11 @@
 #include "base/span.h"
 #include "proxy/counts.h"
 #include "proxy/exchange.h"
+#include "proxy/gate.h"
 #include "proxy/mcp_page.h"
 #include "proxy/projector.h"
 #include "proxy/sidecar.h"
+#include "proxy/steer_page.h"
 #include "proxy/store_state.h"
 #include "tests/test_dir.h"
 
@@ -564,6 +566,8 @@ static inline void test_free_service(struct wr_service *v)
     wr_sessions_free(v->sessions);
     wr_mcp_page_free(v->mcp);
     wr_sidecar_page_free(v->sidecar);
+    wr_steer_page_free(v->steer);
+    wr_gate_free(v->gate);
     wr_log_close(v->log);
     wr_ledger_writer_free(v->ledger);
     wr_arena_release(&v->events);
@@ -575,6 +579,7 @@ static inline void test_service_free(struct test_service *s)
     wr_server_close(s->server);
     wr_projector_close(s->service.projector);
     wr_fetcher_close(s->service.fetcher);
+    wr_gate_close(s->service.gate);
     uv_close((uv_handle_t *)&s->service.deadline, NULL);
     uv_close((uv_handle_t *)&s->service.pulse, NULL);
     uv_close((uv_handle_t *)&s->tick, NULL);

@@ -588,13 +588,14 @@ static void what_is_weirs_does_not_reach_the_upstream(void **state)
 
 /* ---- budgets that nobody can count ---- */
 
+#define BUDGET(requests)                                                     \
+    "users: {anna: {tokens: [{sha256: "                                      \
+    "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08}]}}\n" \
+    "budgets: [{user: anna, per: day, requests: " requests "}]\n"
+
 /* There was no memory for the gate: no budget may be passed without a word. */
 static void what_cannot_be_counted_is_said_or_refused(void **state)
 {
-    static const char yaml[] =
-        "users: {anna: {tokens: [{sha256: "
-        "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08}]}}\n"
-        "budgets: [{user: anna, per: day, requests: 1}]\n";
     static const struct {
         const char *yaml, *told;
         int status;
@@ -604,7 +605,7 @@ static void what_cannot_be_counted_is_said_or_refused(void **state)
     (void)state;
     for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         char text[1024];
-        (void)snprintf(text, sizeof(text), "%s%s", yaml, cases[i].yaml);
+        (void)snprintf(text, sizeof(text), BUDGET("1") "%s", cases[i].yaml);
         struct test_service *s = test_service_new(text);
         assert_null(s->service.gate);
         test_upstream_says(s, OK);
@@ -616,6 +617,38 @@ static void what_cannot_be_counted_is_said_or_refused(void **state)
             fail_msg("%s is not in %s", cases[i].told, test_log(s));
         test_service_free(s);
     }
+}
+
+static struct test_service *start_counting(const char *yaml)
+{
+    struct test_service *s = test_service_new(yaml);
+    s->service.gate = wr_gate_new(&s->loop, s->config->store_dir);
+    assert_non_null(s->service.gate);
+    return s;
+}
+
+static struct test_client *post_as_anna(struct test_service *s)
+{
+    return test_client_post(s, CHAT, "x-weir-token: test\r\n",
+                            WR_LIT("{\"model\":\"gpt-5\",\"messages\":[]}"));
+}
+
+static void a_budget_lets_in_what_it_has_room_for(void **state)
+{
+    static const int statuses[] = {200, 200, 429};
+    struct test_service *s = start_counting(BUDGET("2"));
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(statuses); i++) {
+        test_upstream_says(s, OK);
+        struct test_client *c = post_as_anna(s);
+        test_until(s, test_is_told(s, i + 1) && test_is_answered(c));
+        assert_int_equal(test_status(c), statuses[i]);
+        assert_int_equal(test_has(&c->got, "the budget is used up: "), statuses[i] == 429);
+    }
+    assert_int_equal(s->asked_count, 2);
+    assert_null(strstr(test_log(s), "not counted"));
+    assert_int_equal(atomic_load(&s->metrics->budget_uncounted), 0);
+    test_service_free(s);
 }
 
 /* ---- what an answer is kept for ---- */
@@ -688,6 +721,7 @@ int main(void)
         cmocka_unit_test(a_head_has_a_length_and_no_body),
         cmocka_unit_test(what_is_weirs_does_not_reach_the_upstream),
         cmocka_unit_test(what_cannot_be_counted_is_said_or_refused),
+        cmocka_unit_test(a_budget_lets_in_what_it_has_room_for),
         cmocka_unit_test(who_goes_on_from_an_answer_is_of_its_session),
         cmocka_unit_test(requests_of_a_connection_are_answered_in_turn),
     };

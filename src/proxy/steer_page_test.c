@@ -1,13 +1,8 @@
-/* Which paths are the page's; what they do is played by tests/upstream/steer_cases.py. */
+/* Which paths are the page's, and what it refuses; what they do is played by
+ * tests/upstream/steer_cases.py. */
 #include "proxy/steer_page.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "base/span.h"
-#include "proxy/config.h"
+#include "tests/test_service.h"
 
 static void the_paths_are_known(void **state)
 {
@@ -56,9 +51,50 @@ static void it_comes_and_goes(void **state)
     wr_config_free(config);
 }
 
+static void what_is_wrong_is_told(void **state)
+{
+    static const struct {
+        const char *behaviour, *yaml, *method, *path, *body;
+        int status;
+        const char *answer;
+    } rows[] = {
+        {"a path has its methods", "", "PUT", "pin", "{}", 405,
+         "{\"error\":{\"message\":\"this path has another method\"}}"},
+        {"what is written is not read", "", "GET", "pin", "", 405,
+         "{\"error\":{\"message\":\"this path has another method\"}}"},
+        {"a plan is one session's", "", "GET", "plan", "", 400,
+         "{\"error\":{\"message\":\"name a session\"}}"},
+        {"a policy is named in a body", "", "POST", "policy", "7", 400,
+         "{\"error\":{\"message\":\"the body is no JSON object\"}}"},
+        {"or null is", "", "POST", "policy", "{}", 400,
+         "{\"error\":{\"message\":\"name a policy, or null for the configured one\"}}"},
+        {"without a store nothing is kept", TEST_NO_STORE, "POST", "pin", "{}", 503, "error"},
+    };
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
+        struct test_service *s = test_service_new(rows[i].yaml);
+        struct test_client *c = test_client_new(s);
+        struct wr_buf request;
+        s->service.steer = wr_steer_page_new(&s->loop, s->config);
+        assert_non_null(s->service.steer);
+        wr_buf_init(&request, TEST_BYTES_MAX);
+        wr_buf_printf(&request,
+                      "%s /weir/v1/%s HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
+                      "application/json\r\nContent-Length: %zu\r\n\r\n%s",
+                      rows[i].method, rows[i].path, strlen(rows[i].body), rows[i].body);
+        test_send_bytes(c, wr_buf_view(&request));
+        test_until(s, test_is_answered(c));
+        if (test_status(c) != rows[i].status || !test_has(&c->got, rows[i].answer))
+            fail_msg("%s: %s", rows[i].behaviour, test_text(&c->got));
+        wr_buf_release(&request);
+        test_service_free(s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_paths_are_known),
+                                       cmocka_unit_test(what_is_wrong_is_told),
                                        cmocka_unit_test(it_comes_and_goes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
