@@ -709,6 +709,19 @@ static void requests_of_a_connection_are_answered_in_turn(void **state)
     test_service_free(s);
 }
 
+static void without_a_store_there_are_no_sessions(void **state)
+{
+    (void)state;
+    for (int has_store = 0; has_store < 2; has_store++) {
+        struct test_service *s = test_service_new(has_store ? "" : TEST_NO_STORE);
+        struct test_client *c = test_client_ask(s, "GET /weir/v1/sessions", "");
+        test_until(s, test_is_answered(c));
+        assert_int_equal(test_status(c), has_store ? 200 : 503);
+        assert_int_equal(test_has(&c->got, "there is no store"), !has_store);
+        test_service_free(s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -724,6 +737,7 @@ int main(void)
         cmocka_unit_test(a_budget_lets_in_what_it_has_room_for),
         cmocka_unit_test(who_goes_on_from_an_answer_is_of_its_session),
         cmocka_unit_test(requests_of_a_connection_are_answered_in_turn),
+        cmocka_unit_test(without_a_store_there_are_no_sessions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
