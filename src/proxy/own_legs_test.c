@@ -415,13 +415,14 @@ static void a_session_whose_first_request_was_late_has_no_tool(void **state)
 static void a_chain_goes_on_from_the_last_leg(void **state)
 {
     static const struct {
-        const char *behaviour, *body;
+        const char *behaviour, *headers, *body;
         bool has_tool;
     } cases[] = {
-        {"with tools", GOES_ON_FROM(A_TOOL), true},
-        {"without tools", GOES_ON_FROM(""), false},
-        {"with no calls allowed", GOES_ON_FROM(A_TOOL "\"tool_choice\":\"none\","), true},
-        {"in the background", GOES_ON_FROM(A_TOOL "\"background\":true,"), false},
+        {"with tools", "", GOES_ON_FROM(A_TOOL), true},
+        {"without tools", "", GOES_ON_FROM(""), false},
+        {"with no calls allowed", "", GOES_ON_FROM(A_TOOL "\"tool_choice\":\"none\","), true},
+        {"in the background", "", GOES_ON_FROM(A_TOOL "\"background\":true,"), false},
+        {"where nothing else is changed", "x-weir-mode: exact\r\n", GOES_ON_FROM(A_TOOL), false},
     };
     struct test_service *s = test_service_new("");
     (void)state;
@@ -437,7 +438,7 @@ static void a_chain_goes_on_from_the_last_leg(void **state)
     for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         test_upstream_says(s, TEST_WHOLE("200 OK", RESPONSE("resp_3", "")));
         struct test_client *next =
-            test_client_post(s, "/v1/responses", "", wr_span_of(cases[i].body));
+            test_client_post(s, "/v1/responses", cases[i].headers, wr_span_of(cases[i].body));
         test_until(s, test_is_answered(next));
         const char *asked = test_text(&s->asked[2 + i]);
         if (!strstr(asked, "\"previous_response_id\":\"resp_2\"") ||
