@@ -515,15 +515,15 @@ static inline void test_on_tick(uv_timer_t *timer)
     (void)timer;
 }
 
-static inline struct test_service *test_service_in(struct wr_test_dir dir, const char *yaml,
+static inline struct test_service *test_service_of(struct wr_test_dir dir, const char *yaml,
                                                    const struct wr_server_handler *handler,
-                                                   void *user)
+                                                   void *user, struct wr_metrics *metrics)
 {
     struct test_service *s = calloc(1, sizeof(*s));
 
     assert_non_null(s);
     s->dir = dir;
-    s->metrics = wr_metrics_new();
+    s->metrics = metrics;
     s->answers = wr_answers_new();
     s->crashes = wr_crash_table_new();
     wr_buf_init(&s->log, TEST_BYTES_MAX);
@@ -539,6 +539,21 @@ static inline struct test_service *test_service_in(struct wr_test_dir dir, const
                                    handler ? handler : &wr_exchange_handler,
                                    handler ? user : &s->service, NULL),
                      WEIR_OK);
+    return s;
+}
+
+static inline struct test_service *test_service_in(struct wr_test_dir dir, const char *yaml,
+                                                   const struct wr_server_handler *handler,
+                                                   void *user)
+{
+    return test_service_of(dir, yaml, handler, user, wr_metrics_new());
+}
+
+/* Another worker of the same server: the store and what is in shared memory is all they share. */
+static inline struct test_service *test_service_beside(const struct test_service *first)
+{
+    struct test_service *s = test_service_of(first->dir, "", NULL, NULL, first->metrics);
+    s->keeps_dir = true;
     return s;
 }
 

@@ -3,6 +3,12 @@
  *
  *   63        31      30        29     24 23     12 11      0
  *   | tag     | other | viewed | reason  | from    | to     |
+ *
+ * Of the proxy's own recall a conversation has two: a tag and half the hash of the tool that its
+ * last request left with, or 0; and by the hash of that one's answers, what was put back:
+ *
+ *   63        31              24 23                    0
+ *   | tag     | exchanges       | part of their hash   |
  */
 #include "proxy/departures.h"
 
@@ -10,7 +16,7 @@
 #include "base/span.h"
 
 enum { WAYS = 4, TAG_SHIFT = 32, VIEWED_SHIFT = 30, REASON_SHIFT = 24, REASONS_MAX = 63 };
-enum { FROM_SHIFT = 12 };
+enum { FROM_SHIFT = 12, OWN_COUNT_SHIFT = 24, OWN_COUNT_MAX = 255 };
 
 /* ---- words ---- */
 
@@ -46,15 +52,15 @@ static uint64_t hash_of(const struct wr_record *record)
            record->first_turn;
 }
 
-static _Atomic uint64_t *set_of(struct wr_departures *departures, uint64_t hash)
+static _Atomic uint64_t *set_of(_Atomic uint64_t *entries, uint64_t hash)
 {
-    return &departures->entries[hash % (WR_PROXY_DEPARTURES_MAX / WAYS) * WAYS];
+    return &entries[hash % (WR_PROXY_DEPARTURES_MAX / WAYS) * WAYS];
 }
 
 /* NULL: nothing is noted of it. */
-static _Atomic uint64_t *find_departure(struct wr_departures *departures, uint64_t hash)
+static _Atomic uint64_t *find_entry(_Atomic uint64_t *entries, uint64_t hash)
 {
-    _Atomic uint64_t *set = set_of(departures, hash);
+    _Atomic uint64_t *set = set_of(entries, hash);
 
     for (size_t i = 0; i < WAYS; i++) {
         uint64_t word = atomic_load(&set[i]);
@@ -64,16 +70,27 @@ static _Atomic uint64_t *find_departure(struct wr_departures *departures, uint64
     return NULL;
 }
 
-static void put(struct wr_departures *departures, uint64_t hash, const struct wr_departure *d)
+/* `word` has the tag of the hash. */
+static void put_entry(_Atomic uint64_t *entries, uint64_t hash, uint64_t word)
 {
-    _Atomic uint64_t *set = set_of(departures, hash), *place = find_departure(departures, hash);
+    _Atomic uint64_t *set = set_of(entries, hash), *place = find_entry(entries, hash);
 
     for (size_t i = 0; i < WAYS && !place; i++)
         if (!atomic_load(&set[i]))
             place = &set[i];
     if (!place)
         place = &set[hash >> TAG_SHIFT & (WAYS - 1)]; /* whoever is there gives way */
-    atomic_store(place, pack(hash, d));
+    atomic_store(place, word);
+}
+
+static _Atomic uint64_t *find_departure(struct wr_departures *departures, uint64_t hash)
+{
+    return find_entry(departures->entries, hash);
+}
+
+static void put(struct wr_departures *departures, uint64_t hash, const struct wr_departure *d)
+{
+    put_entry(departures->entries, hash, pack(hash, d));
 }
 
 /* ---- how one leaves ---- */
@@ -213,6 +230,85 @@ void wr_departures_declare(struct wr_record *record, const struct wr_transcript 
     record->is_step = true;
     record->step_reason = wr_span_of(wr_step_reason_text(WR_STEP_BACK));
     record->step_turn = transcript->turns_count ? transcript->turns_count - 1 : 0;
+}
+
+/* ---- what the proxy's own recall adds ---- */
+
+/* Of the answers up to one: how many exchanges, and which. */
+static uint64_t pack_extent(uint64_t hash, const struct wr_own_extent *extent)
+{
+    uint32_t count = extent->puts_count < OWN_COUNT_MAX ? extent->puts_count : OWN_COUNT_MAX;
+
+    return tag_of(hash) | (uint64_t)count << OWN_COUNT_SHIFT |
+           (extent->puts & ((UINT64_C(1) << OWN_COUNT_SHIFT) - 1));
+}
+
+static uint64_t hash_of_extent(const struct wr_record *record, const struct wr_own_extent *extent)
+{
+    return hash_of(record) ^ extent->answers;
+}
+
+static uint64_t pack_definition(uint64_t hash, uint64_t definition)
+{
+    return tag_of(hash) | definition >> TAG_SHIFT;
+}
+
+/* That there is no tool is worth an entry where there was one. What left with fewer answers gives
+ * way: a conversation is compared with its newest request. */
+void wr_departures_note_own(struct wr_departures *departures, const struct wr_record *record,
+                            const struct wr_own_added *added)
+{
+    uint64_t hash = hash_of(record);
+
+    if (!added->is_known || (!added->definition && !find_entry(departures->own, hash)))
+        return;
+    put_entry(departures->own, hash, pack_definition(hash, added->definition));
+    for (uint32_t i = 0; i < added->extents_count; i++) {
+        hash = hash_of_extent(record, &added->extents[i]);
+        _Atomic uint64_t *place = find_entry(departures->own, hash);
+        if (!i)
+            put_entry(departures->own, hash, pack_extent(hash, &added->extents[i]));
+        else if (place)
+            atomic_store(place, 0);
+    }
+}
+
+/* `*lost_count` gets how many exchanges the request before had more. */
+static bool differs_own(struct wr_departures *departures, const struct wr_record *record,
+                        const struct wr_own_added *added, uint32_t *lost_count)
+{
+    uint64_t hash = hash_of(record);
+    _Atomic uint64_t *place = added->is_known ? find_entry(departures->own, hash) : NULL;
+
+    *lost_count = 0;
+    if (!place)
+        return false;
+    bool differs = atomic_load(place) != pack_definition(hash, added->definition);
+    for (uint32_t i = 0; i < added->extents_count; i++) {
+        hash = hash_of_extent(record, &added->extents[i]);
+        place = find_entry(departures->own, hash);
+        if (!place)
+            continue;
+        uint64_t before = atomic_load(place), now = pack_extent(hash, &added->extents[i]);
+        uint32_t count_before = before >> OWN_COUNT_SHIFT & OWN_COUNT_MAX;
+        uint32_t count_now = now >> OWN_COUNT_SHIFT & OWN_COUNT_MAX;
+        *lost_count = count_before > count_now ? count_before - count_now : 0;
+        return differs || before != now;
+    }
+    return differs;
+}
+
+void wr_departures_compare_own(struct wr_departures *departures, struct wr_record *record,
+                               const struct wr_own_added *added, uint32_t lost_count)
+{
+    uint32_t missing_count;
+    bool differs = differs_own(departures, record, added, &missing_count);
+
+    record->own_lost = lost_count > missing_count ? lost_count : missing_count;
+    if (record->own_lost || differs)
+        wr_departures_add_reason(departures, record,
+                                 record->own_lost || !added->definition ? WR_LIT("store")
+                                                                        : WR_LIT("back"));
 }
 
 struct wr_departure wr_departures_tell(struct wr_departures *departures, struct wr_record *record,

@@ -27,6 +27,7 @@
 
 struct wr_departures {
     _Atomic uint64_t entries[WR_PROXY_DEPARTURES_MAX]; /* 0: free */
+    _Atomic uint64_t own[WR_PROXY_DEPARTURES_MAX];     /* of the proxy's own recall; 0: free */
 };
 
 enum { WR_DEPARTURE_TURNS_MAX = 4095 }; /* `to`: not known, all but those that come */
@@ -63,6 +64,39 @@ void wr_departures_add_reason(struct wr_departures *departures, const struct wr_
 /* Of a request that is a step because the one before left otherwise at another node, as that one
  * noted (quality_prompts.h). */
 void wr_departures_declare(struct wr_record *record, const struct wr_transcript *transcript);
+
+/* ---- what the proxy's own recall adds ----
+ *
+ * The tool and the exchanges that are put back come from the store, or from what one process
+ * remembers where the store was taken away. The next request may find less, or more than the one
+ * before had: so each one that has the tool notes what it left with, as far as the answers go that
+ * the next has too. A conversation that goes on from an earlier answer is compared with what left
+ * there, if that is still noted. */
+
+enum { WR_OWN_EXTENTS_MAX = 4 };
+
+/* Up to one of the client's answers. */
+struct wr_own_extent {
+    uint64_t answers, puts; /* hashes: of those answers, and of what is put back before their end */
+    uint32_t puts_count;    /* exchanges that are put back */
+};
+
+struct wr_own_added {
+    bool is_known;       /* false: nothing to compare, and nothing to note */
+    uint64_t definition; /* hash; 0: there is no tool */
+    struct wr_own_extent extents[WR_OWN_EXTENTS_MAX]; /* of all answers, and of fewer each */
+    uint32_t extents_count;
+};
+
+/* The record's request has left with that. */
+void wr_departures_note_own(struct wr_departures *departures, const struct wr_record *record,
+                            const struct wr_own_added *added);
+
+/* Before the record's request leaves: what the one before had and this one has not is in the record
+ * as lost, and where they differ it is a step, whatever the reason is. `lost_count` are known to be
+ * lost without that. */
+void wr_departures_compare_own(struct wr_departures *departures, struct wr_record *record,
+                               const struct wr_own_added *added, uint32_t lost_count);
 
 /* How the record's request leaves, and, in the record, that what it changes had left otherwise, if
  * that is so. */

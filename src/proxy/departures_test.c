@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/span.h"
 
@@ -246,6 +247,120 @@ static void a_full_table_still_takes_the_newest(void **state)
     free(departures);
 }
 
+/* ---- what the proxy's own recall adds ---- */
+
+enum { ONE = 0x10000, TWO = 0x20000 }; /* tools, in the half that is noted */
+
+/* What the next of that session says it lost; whether it is a step, and why. */
+static uint64_t compare(struct wr_departures *departures, const char *session,
+                        const struct wr_own_added *added, uint32_t lost_count, const char **reason)
+{
+    struct request r;
+
+    make(&r, session, "");
+    wr_departures_compare_own(departures, &r.record, added, lost_count);
+    bool is_viewed = added->definition != 0;
+    struct wr_departure d =
+        wr_departures_tell(departures, &r.record, &r.transcript, is_viewed, true);
+    wr_departures_note(departures, &r.record, &d);
+    *reason = !r.record.is_step                           ? NULL
+              : wr_span_is(r.record.step_reason, "store") ? "store"
+                                                          : "back";
+    return r.record.own_lost;
+}
+
+/* With `count` answers, and an exchange put back beside each that `puts` names. */
+static struct wr_own_added added_of(uint64_t tool, uint32_t count, const char *puts)
+{
+    struct wr_own_added added = {.is_known = true, .definition = tool << 32};
+
+    for (uint32_t end = count; end && added.extents_count < WR_OWN_EXTENTS_MAX; end--) {
+        struct wr_own_extent *extent = &added.extents[added.extents_count++];
+        extent->answers = (uint64_t)end << 40;
+        for (const char *put = puts; *put; put++)
+            if ((uint32_t)(*put - '0') < end) {
+                extent->puts = extent->puts * 31 + (uint64_t)*put;
+                extent->puts_count++;
+            }
+    }
+    return added;
+}
+
+static void what_own_recall_adds_is_compared_with_the_request_before(void **state)
+{
+    static const struct {
+        const char *behaviour;
+        uint64_t tool_before;
+        uint32_t answers_before;
+        const char *puts_before;
+        uint64_t tool;
+        uint32_t answers;
+        const char *puts;
+        const char *reason; /* NULL: no step */
+        uint64_t lost_count;
+    } cases[] = {
+        {"the first request, sent again", ONE, 0, "", ONE, 0, "", NULL, 0},
+        {"the same", ONE, 2, "01", ONE, 2, "01", NULL, 0},
+        {"one answer more, whose exchange is new", ONE, 2, "01", ONE, 3, "012", NULL, 0},
+        {"three answers more", ONE, 2, "01", ONE, 5, "014", NULL, 0},
+        {"an exchange less", ONE, 2, "01", ONE, 3, "0", "store", 1},
+        {"two less", ONE, 3, "012", ONE, 3, "1", "store", 2},
+        {"one more than there was", ONE, 2, "0", ONE, 3, "01", "back", 0},
+        {"as many, but others", ONE, 3, "01", ONE, 3, "12", "back", 0},
+        {"the tool is another", ONE, 2, "01", TWO, 3, "01", "back", 0},
+        {"the tool is gone", ONE, 2, "01", 0, 0, "", "store", 0},
+        {"the tool is there, and was not", 0, 0, "", ONE, 2, "", NULL, 0},
+        {"the conversation was rewound further than is noted", ONE, 9, "01", ONE, 2, "0", NULL, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
+        struct wr_departures *departures = departures_new();
+        struct wr_own_added before =
+            added_of(cases[i].tool_before, cases[i].answers_before, cases[i].puts_before);
+        struct wr_own_added now = added_of(cases[i].tool, cases[i].answers, cases[i].puts);
+        const char *reason;
+        struct request r;
+        make(&r, "one", "");
+        wr_departures_note_own(departures, &r.record, &before);
+        assert_int_equal(compare(departures, "two", &now, 0, &reason), 0);
+        assert_null(reason);
+        uint64_t lost_count = compare(departures, "one", &now, 0, &reason);
+        if (lost_count != cases[i].lost_count || !reason != !cases[i].reason ||
+            (reason && strcmp(reason, cases[i].reason) != 0))
+            fail_msg("%s: %d are lost, %s", cases[i].behaviour, (int)lost_count,
+                     reason ? reason : "no step");
+        free(departures);
+    }
+}
+
+/* The newest request is what counts, and one that left without the tool counts too. */
+static void what_own_recall_adds_is_noted_anew_with_each_request(void **state)
+{
+    struct wr_departures *departures = departures_new();
+    struct wr_own_added first = added_of(ONE, 2, "01"), less = added_of(ONE, 3, "0"),
+                        none = added_of(0, 0, ""), unknown = {.is_known = false};
+    struct request r;
+    const char *reason;
+    (void)state;
+
+    make(&r, "one", "");
+    wr_departures_note_own(departures, &r.record, &first);
+    wr_departures_note_own(departures, &r.record, &less);
+    assert_int_equal(compare(departures, "one", &less, 0, &reason), 0);
+    assert_null(reason);
+    assert_int_equal(compare(departures, "one", &less, 3, &reason), 3); /* known without us */
+    assert_string_equal(reason, "store");
+    assert_int_equal(compare(departures, "one", &unknown, 0, &reason), 0);
+    assert_null(reason);
+    wr_departures_note_own(departures, &r.record, &none);
+    wr_departures_note_own(departures, &r.record, &unknown);
+    assert_int_equal(compare(departures, "one", &none, 0, &reason), 0);
+    assert_null(reason);
+    assert_int_equal(compare(departures, "one", &less, 0, &reason), 0);
+    assert_string_equal(reason, "back");
+    free(departures);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -256,6 +371,8 @@ int main(void)
         cmocka_unit_test(one_that_was_not_read_is_its_sessions),
         cmocka_unit_test(no_session_is_noted_for_all),
         cmocka_unit_test(a_full_table_still_takes_the_newest),
+        cmocka_unit_test(what_own_recall_adds_is_compared_with_the_request_before),
+        cmocka_unit_test(what_own_recall_adds_is_noted_anew_with_each_request),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

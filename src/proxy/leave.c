@@ -38,6 +38,8 @@ static void note_departure(struct wr_exchange *ex)
         departure = (struct wr_departure){
             .is_other = true, .is_viewed = ex->task.own.is_viewed, .from = 1, .to = 0};
     wr_departures_note(&ex->service->metrics->departures, &ex->record, &departure);
+    if (ex->is_sent_changed || !ex->task.own.is_viewed)
+        wr_departures_note_own(&ex->service->metrics->departures, &ex->record, &ex->task.own.added);
 }
 
 void wr_exchange_send(struct wr_exchange *ex)

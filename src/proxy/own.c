@@ -292,6 +292,32 @@ static weir_status find_exchanges(struct wr_own_memo *memo, const struct wr_own_
     return status;
 }
 
+/* What is put back up to the last of `count` answers. */
+static struct wr_own_extent extent_of(const struct wr_own_memo *memo, const weir_hash *keys,
+                                      uint32_t count)
+{
+    struct wr_own_extent extent = {.answers = chain_keys(keys, count).low};
+
+    for (uint32_t i = 0; i < memo->found_count; i++) {
+        const struct wr_own_found *found = &memo->found[i];
+        weir_span key = {(const char *)found->key.bytes, sizeof(found->key.bytes)};
+        if (found->answer >= count)
+            continue;
+        extent.puts = wr_hash64_seeded(key, extent.puts + 2 * found->exchange.len + found->is_left);
+        extent.puts_count += !found->is_left;
+    }
+    return extent;
+}
+
+/* Before there is an answer nothing can be put back. */
+static void tell_added(const struct wr_own_memo *memo, const weir_hash *keys, uint32_t count,
+                       struct wr_own_added *added)
+{
+    added->extents_count = count < WR_OWN_EXTENTS_MAX ? count : WR_OWN_EXTENTS_MAX;
+    for (uint32_t i = 0; i < added->extents_count; i++)
+        added->extents[i] = extent_of(memo, keys, count - i);
+}
+
 /* The exchanges of the client's answers, in the arena; they live as long as the memo. A failure is
  * the store's, or memory's: then nobody knows what the request lacks. */
 static weir_status find_puts(struct wr_own_memo *memo, const struct wr_own_input *in,
@@ -320,6 +346,7 @@ static weir_status find_puts(struct wr_own_memo *memo, const struct wr_own_input
                                                        .exchange = found->exchange,
                                                        .leaves = found->is_left};
     }
+    tell_added(memo, keys, count, &part->added);
     return WEIR_OK;
 }
 
@@ -447,6 +474,9 @@ static weir_status fill_view(struct wr_own *own, const struct wr_own_input *in,
         if (part->has_begun)
             wr_own_memo_define(memo, hash_pin(&pin), view->definition);
     }
+    part->added =
+        (struct wr_own_added){.is_known = !transcript->is_delta && in->is_answer,
+                              .definition = view->definition.len ? wr_hash64(view->definition) : 0};
     if (status || !view->definition.len || transcript->is_delta)
         return status;
     status = find_puts(memo, in, request, trail, part, view);

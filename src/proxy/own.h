@@ -18,6 +18,7 @@
 #include "api/join.h"
 #include "api/own.h"
 #include "proxy/config.h"
+#include "proxy/departures.h"
 #include "weir/weir.h"
 
 /* What a request has of it. Zeroed: nothing; released by wr_own_release(). */
@@ -32,6 +33,7 @@ struct wr_own_part {
     uint32_t put_count, misfit_count; /* exchanges put back, and those that did not fit */
     uint32_t left_count;              /* exchanges that are out for good */
     uint32_t lost_count;              /* exchanges that are gone from the store since */
+    struct wr_own_added added;
     bool is_unkept;         /* it leaves with, or without, our tool as this process alone knows */
     uint32_t recalls_count; /* of this answer so far */
 };

@@ -202,6 +202,47 @@ static void what_the_first_did_not_know_is_gone_for_all(void **state)
     test_service_free(first);
 }
 
+/* ---- workers of one server ---- */
+
+#define STEP_STORE "\"step\":true,\"step_reason\":\"store\""
+#define STEP_BACK  "\"step\":true,\"step_reason\":\"back\""
+
+static void the_tool_that_another_worker_cannot_know_of_is_declared(void **state)
+{
+    struct test_service *first = test_service_new("");
+    (void)state;
+    begin(first, NULL);
+    go_on(first, "it is remembered", FRONT SAID "]}", true, true, AS_BEFORE);
+    remove_store(first);
+    struct test_service *second = test_service_beside(first);
+    go_on(second, "the other has nothing to put back", FRONT SAID MORE "]}", false, false,
+          STEP_STORE);
+    go_on(second, "and stays without", FRONT SAID MORE MORE "]}", false, false, AS_BEFORE);
+    go_on(first, "as the first does now", FRONT SAID MORE MORE MORE "]}", false, false, AS_BEFORE);
+    test_service_free(second);
+    test_service_free(first);
+}
+
+/* A store that loses marks while it stays the same one: one worker has looked them up before. */
+static void exchanges_that_one_worker_knows_alone_come_and_go_declared(void **state)
+{
+    struct test_service *first = test_service_new("");
+    (void)state;
+    begin(first, NULL);
+    go_on(first, "it is remembered", FRONT SAID "]}", true, true, AS_BEFORE);
+    struct test_service *second = test_service_beside(first);
+    change_store(first, "DELETE FROM mark");
+    go_on(second, "the other cannot find it", FRONT SAID MORE "]}", true, false,
+          "\"own_recalls_lost\":1");
+    assert_non_null(strstr(test_log(second), STEP_STORE));
+    go_on(first, "the first has it still", FRONT SAID MORE MORE "]}", true, true, STEP_BACK);
+    go_on(first, "and keeps it", FRONT SAID MORE MORE MORE "]}", true, true, AS_BEFORE);
+    go_on(first, "one that is sent again is none", FRONT SAID MORE MORE MORE "]}", true, true,
+          AS_BEFORE);
+    test_service_free(second);
+    test_service_free(first);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +252,8 @@ int main(void)
         cmocka_unit_test(a_store_that_was_lost_gets_the_session_again),
         cmocka_unit_test(what_the_first_did_not_know_is_gone_for_all),
         cmocka_unit_test(the_first_to_go_on_decides),
+        cmocka_unit_test(the_tool_that_another_worker_cannot_know_of_is_declared),
+        cmocka_unit_test(exchanges_that_one_worker_knows_alone_come_and_go_declared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

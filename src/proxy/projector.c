@@ -417,9 +417,9 @@ static bool offer_own(struct worker *w, struct wr_task *task, struct weir_reques
         task->kind != WR_TASK_REQUEST || wr_own_offer(w->own, &input, request, &task->own);
 
     memcpy(&task->record->first_turn, task->own.first_turn.bytes, sizeof(uint64_t));
-    if (task->own.lost_count)
-        wr_departures_add_reason(&w->projector->options.metrics->departures, task->record,
-                                 WR_LIT("store"));
+    if (task->kind == WR_TASK_REQUEST && is_found)
+        wr_departures_compare_own(&w->projector->options.metrics->departures, task->record,
+                                  &task->own.added, task->own.lost_count);
     if (!is_found) {
         task->record->not_read = WR_LIT("own_recall_not_found");
         task->departure = wr_departure_whole((*request)->transcript.turns_count);
@@ -429,7 +429,6 @@ static bool offer_own(struct worker *w, struct wr_task *task, struct weir_reques
     task->record->own_put_back = task->own.put_count;
     task->record->own_left = task->own.left_count;
     task->record->own_misfits = task->own.misfit_count;
-    task->record->own_lost = task->own.lost_count;
     return true;
 }
 

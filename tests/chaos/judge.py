@@ -249,8 +249,7 @@ class Stability:
         self.judge_pair(before, after[0], before[0], after[0])
 
     def excuse(self, earlier, later, last, found):
-        """Why a change that is not declared is none of the program's, or is a known fault of it
-        that is counted apart; None: neither."""
+        """Why a change that is not declared is none of the program's; None: it is."""
         sent = self.sent
         if sent[earlier.name].began <= self.proxy.destroyed:
             return 'changed, as the driver took the marks away'
@@ -260,22 +259,11 @@ class Stability:
         # held by src/proxy/departures_test.c.
         if any(line.get('not_read') == 'no_memory' and not line.get('model') for line in last):
             return 'changed back, behind one that there was no memory to read'
-        if self.proxy.destroyed and self.has_back_what_was_lost(earlier, later, last):
-            return 'A KNOWN FAULT: exchanges that were lost with their store came back undeclared'
         if any(map(is_raw, last)) and any(
                 sent[earlier.name].began < to and since < sent[later.name].began
                 for since, to in self.proxy.restarts):
             return 'changed back, after a restart behind one that went as it came'
         return None
-
-    def has_back_what_was_lost(self, earlier, later, last):
-        """docs/own-recall.md, while the store fails: each answer adds one exchange at most, and
-        here there are more, behind a request that had lost some."""
-        def put_back(lines):
-            return max((line.get('own_recalls_put_back') or 0 for line in lines), default=0)
-        answers = self.sent[later.name].count - self.sent[earlier.name].count
-        return any(line.get('own_recalls_lost') for line in last) and \
-            put_back(self.lines_of(later.name)) > put_back(last) + answers
 
     def judge_pair(self, before, after, earlier, later):
         """`before` are the legs of one answer, of which the last is repeated."""
