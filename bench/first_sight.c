@@ -19,8 +19,8 @@
 #include "bench/first_sight_evidence.h"
 #include "condense/condense.h"
 #include "condense/signal.h"
-#include "policy/output.h"
 #include "lab/session.h"
+#include "policy/stage.h"
 
 enum {
     FILE_BYTES_MAX = 256 << 20,

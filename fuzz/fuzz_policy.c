@@ -6,7 +6,7 @@
 
 #include "base/limits.h"
 #include "base/span.h"
-#include "policy/policy_yaml.h"
+#include "policy/policy.h"
 
 #define MUST(condition)   \
     do {                  \

@@ -7,14 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "api/api.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/utf8.h"
 #include "json/write.h"
-#include "policy/history.h"
 #include "policy/loop_summary.h"
+#include "policy/marker.h"
 #include "policy/summary.h"
-#include "api/api.h"
 
 #define CHECK(condition) ((condition) ? (void)0 : broken(#condition, __LINE__))
 

@@ -10,7 +10,7 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "lab/simulate_folds.h"
-#include "policy/policy_yaml.h"
+#include "policy/policy.h"
 
 enum { READS = 10 };
 

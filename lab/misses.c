@@ -8,8 +8,8 @@
 
 #include "base/span.h"
 #include "base/vec.h"
-#include "policy/output.h"
 #include "lab/simulate_csv.h"
+#include "policy/stage.h"
 
 enum { CAP_FIRST = 256 };
 #define NO_ROW UINT32_MAX

@@ -15,18 +15,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/api.h"
 #include "base/embed.h"
-#include "engine/request.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/near.h"
 #include "base/span.h"
-#include "models/registry.h"
-#include "policy/policy_yaml.h"
-#include "lab/floor.h"
-#include "api/api.h"
 #include "base/vec.h"
+#include "engine/request.h"
+#include "lab/floor.h"
+#include "models/registry.h"
+#include "policy/policy.h"
 
 /* A log without time stamps has no pauses. */
 enum { STEP_MS = 1000, FIRST_MS = 1000000, WINDOW_TOKENS_UNKNOWN = 200000 };

@@ -11,7 +11,7 @@
 #include "base/span.h"
 #include "base/vec.h"
 #include "condense/signal.h"
-#include "policy/output.h"
+#include "policy/stage.h"
 #include "transcript/tool.h"
 
 /* From which on a case counts as covered. */

@@ -27,7 +27,7 @@
 #include "models/lookup.h"
 #include "models/registry.h"
 #include "policy/meter.h"
-#include "policy/policy_yaml.h"
+#include "policy/policy.h"
 #include "weir/engine.h"
 
 /* A session of more requests than this is a long one. */

@@ -4,7 +4,7 @@
 
 #include "base/limits.h"
 #include "base/span.h"
-#include "policy/policy_yaml.h"
+#include "policy/policy.h"
 
 enum { ROUNDS = 14, BODIES_BYTES_MAX = 64 << 20 };
 

@@ -12,7 +12,7 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "policy/marker.h"
-#include "policy/policy_yaml.h"
+#include "policy/policy.h"
 #include "tests/fold_laws.h"
 #include "tests/traces.h"
 

@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "api/api.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "policy/call.h"
+#include "policy/stage.h"
 #include "policy/summary.h"
 #include "tests/raw_facts.h"
 #include "tests/traces.h"
-#include "api/api.h"
 
 enum { SESSIONS_MAX = 20, TOKENS_MAX = 4000 };
 #define FLOOR 0.9

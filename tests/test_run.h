@@ -4,7 +4,7 @@
 #define WR_TESTS_TEST_RUN_H
 
 #include "engine/run.h"
-#include "policy/policy_yaml.h"
+#include "policy/policy.h"
 #include "tests/test_transcript.h"
 
 struct test_run {

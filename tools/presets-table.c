@@ -1,4 +1,4 @@
-/* presets-table -- data/policies.yaml as the C table of src/policy/presets.h.
+/* presets-table -- data/policies.yaml as the C table of src/policy/policy.h.
  *
  * usage: presets-table data/policies.yaml > presets.c
  *
@@ -14,8 +14,7 @@
 #include <string.h>
 
 #include "base/limits.h"
-#include "policy/policy_yaml.h"
-#include "policy/presets.h"
+#include "policy/policy.h"
 
 const struct wr_policy wr_presets[1] = {{.name = ""}};
 const uint32_t wr_presets_count = 0;
@@ -94,7 +93,7 @@ static void print_table(const struct wr_policies *policies)
     uint32_t count = wr_policies_count(policies);
 
     puts("/* Made by tools/presets-table from data/policies.yaml. */\n"
-         "#include \"policy/presets.h\"\n\n"
+         "#include \"policy/policy.h\"\n\n"
          "#include \"policy/stage.h\"\n");
     for (uint32_t p = 0; p < count; p++)
         for (uint32_t i = 0; i < wr_policies_at(policies, p)->stages_count; i++)

@@ -9,7 +9,7 @@
 #include "models/lookup.h"
 #include "models/registry.h"
 #include "policy/meter.h"
-#include "policy/policy_yaml.h"
+#include "policy/policy.h"
 #include "store/ledger.h"
 #include "weir/store.h"
 

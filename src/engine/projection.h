@@ -20,7 +20,7 @@
 #include "engine/run.h"
 #include "models/window.h"
 #include "policy/meter.h"
-#include "policy/policy_yaml.h"
+#include "policy/policy.h"
 #include "weir/engine.h"
 
 struct wr_projection {

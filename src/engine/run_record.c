@@ -11,7 +11,7 @@
 #include "base/span.h"
 #include "engine/run.h"
 #include "policy/budget.h"
-#include "policy/output.h"
+#include "policy/stage.h"
 
 /* ---- what stands for what ---- */
 

@@ -19,7 +19,7 @@
 #include "condense/lossless.h"
 #include "condense/signal.h"
 #include "policy/marker.h"
-#include "policy/output.h"
+#include "policy/stage.h"
 #include "transcript/starts.h"
 
 /* A line shorter than this may well be said twice. */

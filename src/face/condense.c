@@ -10,7 +10,7 @@
 #include "base/span.h"
 #include "condense/condense.h"
 #include "json/write.h"
-#include "policy/output.h"
+#include "policy/stage.h"
 
 /* A text of so many bytes says more than what could stand for it. */
 enum { WHOLE_BYTES = 2000 };

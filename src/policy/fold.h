@@ -20,7 +20,6 @@
 #include "base/index.h"
 #include "base/text_memo.h"
 #include "policy/form.h"
-#include "policy/history.h"
 #include "policy/marker.h"
 #include "policy/odds.h"
 #include "policy/orders.h"
@@ -453,7 +452,7 @@ WEIR_MUST_USE weir_status wr_fold_give(struct wr_fold *fold, uint32_t segment,
 
 /* Takes the listed segments (ascending) out and puts one message in their place, before segment
  * `before`. The text ends with the marker of what it stands for: those segments as a history
- * (policy/history.h). `supersedes` names an insert that it stands for as well, which then is gone;
+ * (policy/marker.h). `supersedes` names an insert that it stands for as well, which then is gone;
  * so do those that it `absorbs`, which are summaries of other stages. Without any there is a
  * segment. All of it is one step, where any of it was sent. Not taken (and *taken false) where it
  * would not be smaller, or there is no way back. */

@@ -111,6 +111,28 @@ uint64_t wr_fold_tokens_from(const struct wr_fold *fold, uint32_t first, uint32_
     return tokens;
 }
 
+bool wr_fold_group_is_kept(const struct wr_fold *fold, uint32_t group)
+{
+    if (!fold->said.pins_count || fold->said.lifts_pins)
+        return false;
+    for (uint32_t i = group; i < fold->group_end[group] && i < fold->arrived; i++)
+        if (fold->transcript->segments[i].group == group && fold->segments[i].kept_by)
+            return true;
+    return false;
+}
+
+uint32_t wr_fold_led_by(const struct wr_fold *fold, uint32_t segment)
+{
+    const struct wr_segment *segments = fold->transcript->segments;
+    uint32_t i = segment;
+
+    if (segments[i].role != WEIR_ROLE_USER || segments[i].group != WR_SEGMENT_NONE)
+        return WR_SEGMENT_NONE;
+    while (i < fold->arrived && !segments[i].from_model)
+        i++;
+    return i < fold->arrived ? segments[i].group : WR_SEGMENT_NONE;
+}
+
 bool wr_fold_group_stays(const struct wr_fold *fold, uint32_t group)
 {
     return wr_fold_group_instructs(fold, group) || wr_fold_group_is_kept(fold, group);

@@ -1,5 +1,5 @@
 /* fold_inside.h -- what the files of a fold share: fold.c (the run), fold_change.c (what stages may
- * do to it) and fold_orders.c (what the user may). Nobody else includes it. */
+ * do to it) and orders.c (what the user may). Nobody else includes it. */
 #ifndef WR_POLICY_FOLD_INSIDE_H
 #define WR_POLICY_FOLD_INSIDE_H
 
@@ -26,21 +26,21 @@ void wr_fold_set_handle(struct wr_fold_insert *insert); /* from its hash */
 /* All segments that an insert stands for; NULL: no memory. */
 uint32_t *wr_fold_list_of(const struct wr_fold *fold, uint32_t insert, uint32_t *count);
 
+/* The group that answers an input of the user's: without that some providers refuse its calls. */
+uint32_t wr_fold_led_by(const struct wr_fold *fold, uint32_t segment);
+
 /* ---- fold.c ---- */
 
 /* All stages of the policy, at a request's end. */
 WEIR_MUST_USE weir_status wr_fold_run_stages(struct wr_fold *fold, bool may_step);
 
-/* ---- fold_orders.c ---- */
+/* ---- orders.c ---- */
 
 /* A turn begins: what was said before it is heard. */
 WEIR_MUST_USE weir_status wr_fold_hear(struct wr_fold *fold, weir_span orders);
 
 /* A segment has arrived: a pin may keep it whole. */
 WEIR_MUST_USE weir_status wr_fold_keep(struct wr_fold *fold, uint32_t segment);
-
-/* The group that answers an input of the user's: without that some providers refuse its calls. */
-uint32_t wr_fold_led_by(const struct wr_fold *fold, uint32_t segment);
 
 /* A segment is about to change at a request: how it was is noted. */
 WEIR_MUST_USE weir_status wr_fold_note_was(struct wr_fold *fold, uint32_t segment);

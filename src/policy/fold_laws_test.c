@@ -13,7 +13,7 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "lab/session.h"
-#include "policy/policy_yaml.h"
+#include "policy/policy.h"
 #include "tests/fold_laws.h"
 #include "tests/made_sessions.h"
 #include "tests/test_transcript.h"

@@ -16,7 +16,6 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
-#include "policy/call.h"
 #include "policy/stage.h"
 
 /* A token is seldom more than this many bytes: a longer text is over a budget without counting. */

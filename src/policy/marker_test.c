@@ -6,6 +6,9 @@
 #include <cmocka.h>
 
 #include "base/span.h"
+#include "tests/test_transcript.h"
+
+/* ---- line ---- */
 
 static void a_marker_that_is_written_is_found(void **state)
 {
@@ -34,7 +37,7 @@ static void a_marker_that_is_written_is_found(void **state)
 static const struct {
     const char *behaviour, *text;
     bool is_marker;
-} cases[] = {
+} line_cases[] = {
     {"plain text is none", "hello", false},
     {"it may stand on any line", "a\n[weir wr_0123456789abcdef0123: x]\nb", true},
     {"it begins its line", "a [weir wr_0123456789abcdef0123: x]", false},
@@ -49,9 +52,9 @@ static const struct {
 static void only_well_formed_markers_count(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < WR_COUNT_OF(cases); i++)
-        if (wr_marker_find(wr_span_of(cases[i].text), NULL) != cases[i].is_marker)
-            fail_msg("%s", cases[i].behaviour);
+    for (size_t i = 0; i < WR_COUNT_OF(line_cases); i++)
+        if (wr_marker_find(wr_span_of(line_cases[i].text), NULL) != line_cases[i].is_marker)
+            fail_msg("%s", line_cases[i].behaviour);
 }
 
 static void a_read_way_says_that_it_gives_the_file_as_it_is(void **state)
@@ -100,6 +103,211 @@ static void only_a_known_range_is_named(void **state)
     }
 }
 
+/* ---- ways ---- */
+
+static const struct {
+    const char *behaviour, *body, *recall, *names;
+} ways_cases[] = {
+    {"no tools, no way",
+     "{\"messages\":[{\"role\":\"user\",\"content\":\"x\"}],\"max_completion_tokens\":1}", "", ""},
+    {"chat: under function",
+     "{\"messages\":[],\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"weir_recall\"}}]"
+     "}",
+     "weir_recall", "weir_recall "},
+    {"chat: a custom tool",
+     "{\"messages\":[],\"tools\":[{\"type\":\"custom\",\"custom\":{\"name\":\"patch\"}}]}", "",
+     "patch "},
+    {"messages: under name, as a server spells it",
+     "{\"messages\":[],\"tools\":[{\"name\":\"mcp__weir__weir_recall\",\"input_schema\":{"
+     "\"properties\":{\"name\":"
+     "{\"type\":\"string\"}}}}]}",
+     "mcp__weir__weir_recall", "mcp__weir__weir_recall "},
+    {"responses: under name",
+     "{\"input\":[],\"tools\":[{\"type\":\"function\",\"name\":\"weir.weir_recall\"}]}",
+     "weir.weir_recall", "weir.weir_recall "},
+    {"responses: in an additional_tools item",
+     "{\"input\":[{\"type\":\"additional_tools\",\"tools\":[{\"type\":\"function\",\"name\":\"weir_"
+     "recall\"}]}]}",
+     "weir_recall", "weir_recall "},
+    {"responses: deferred in an additional_tools item",
+     "{\"input\":[{\"type\":\"additional_tools\",\"tools\":[{\"type\":\"function\",\"name\":\"weir_"
+     "_"
+     "weir_recall\",\"defer_loading\":true}]}]}",
+     "weir__weir_recall", "weir__weir_recall "},
+    {"Claude Code, deferred",
+     "{\"messages\":[],\"tools\":[{\"name\":\"Bash\"},{\"name\":\"mcp__weir__weir_recall\",\"defer_"
+     "loading\":true}]}",
+     "mcp__weir__weir_recall", "Bash mcp__weir__weir_recall "},
+    {"Codex: in a namespace, as a call spells it",
+     "{\"input\":[],\"tools\":[{\"type\":\"namespace\",\"name\":\"mcp__weir__\",\"tools\":[{"
+     "\"type\":"
+     "\"function\",\"name\":\"weir_recall\",\"defer_loading\":true}]}]}",
+     "mcp__weir__weir_recall", "mcp__weir__ mcp__weir__weir_recall "},
+    {"Codex: a namespace without a separator at its end",
+     "{\"input\":[],\"tools\":[{\"type\":\"namespace\",\"name\":\"mcp__weir\",\"tools\":[{\"type\":"
+     "\"function\",\"name\":\"weir_recall\"}]}]}",
+     "mcp__weir__weir_recall", "mcp__weir mcp__weir__weir_recall "},
+    {"Codex: flat",
+     "{\"input\":[],\"tools\":[{\"type\":\"function\",\"name\":\"weir__weir_recall\"}]}",
+     "weir__weir_recall", "weir__weir_recall "},
+    {"opencode, with one line between",
+     "{\"messages\":[],\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"weir_weir_"
+     "recall\"}}]"
+     "}",
+     "weir_weir_recall", "weir_weir_recall "},
+    {"gemini-cli, behind a chat API",
+     "{\"messages\":[],\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"mcp_weir_weir_"
+     "recall\"}}]}",
+     "mcp_weir_weir_recall", "mcp_weir_weir_recall "},
+    {"pi and OpenHands, by its own name",
+     "{\"messages\":[],\"tools\":[{\"name\":\"read\"},{\"name\":\"weir_recall\"}]}", "weir_recall",
+     "read weir_recall "},
+    {"the first of two spellings",
+     "{\"messages\":[],\"tools\":[{\"name\":\"weir_recall\"},{\"name\":\"mcp__weir__weir_recall\"}]"
+     "}",
+     "weir_recall", "weir_recall mcp__weir__weir_recall "},
+    {"a schema that looks like it does not count",
+     "{\"messages\":[],\"tools\":[{\"name\":\"other\",\"input_schema\":{\"title\":\"weir_recall\"}}"
+     "]}",
+     "", "other "},
+};
+
+static void the_tools_a_request_offers_are_found(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(ways_cases); i++) {
+        struct test_transcript test;
+        struct wr_ways ways;
+        struct wr_buf names;
+        test_transcript_open(&test, wr_span_of(ways_cases[i].body));
+        assert_int_equal(wr_ways_read(&ways, &test.arena, &test.transcript), WEIR_OK);
+        test_text_is(ways_cases[i].behaviour, ways.recall, ways_cases[i].recall);
+        wr_buf_init(&names, 1000);
+        for (uint32_t n = 0; n < ways.tools_count; n++) {
+            wr_buf_append(&names, ways.tools[n]);
+            wr_buf_byte(&names, ' ');
+        }
+        test_text_is(ways_cases[i].behaviour, wr_buf_view(&names), ways_cases[i].names);
+        wr_buf_release(&names);
+        test_transcript_close(&test);
+    }
+}
+
+static void own_tools_are_weighed(void **state)
+{
+    static const struct {
+        const char *behaviour, *body;
+        size_t own_bytes;
+    } rows[] = {
+        {"a tool of the client is none of ours",
+         "{\"messages\":[],\"tools\":[{\"name\":\"Read\"}]}", 0},
+        {"both of ours",
+         "{\"messages\":[],\"tools\":[{\"name\":\"weir_recall\"},{\"name\":\"Read\"},"
+         "{\"name\":\"mcp__weir__weir_context\"}]}",
+         sizeof("{\"name\":\"weir_recall\"}{\"name\":\"mcp__weir__weir_context\"}") - 1},
+        {"one that is deferred takes no room",
+         "{\"messages\":[],\"tools\":[{\"name\":\"weir_recall\",\"defer_loading\":true}]}", 0},
+        {"inside a namespace",
+         "{\"input\":[],\"tools\":[{\"type\":\"namespace\",\"name\":\"mcp__weir\",\"tools\":["
+         "{\"type\":\"function\",\"name\":\"weir_recall\"}]}]}",
+         sizeof("{\"type\":\"function\",\"name\":\"weir_recall\"}") - 1},
+    };
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
+        struct test_transcript t;
+        struct wr_ways ways;
+        test_transcript_open(&t, wr_span_of(rows[i].body));
+        assert_int_equal(wr_ways_read(&ways, &t.arena, &t.transcript), WEIR_OK);
+        if (ways.own_bytes != rows[i].own_bytes)
+            fail_msg("%s: %zu bytes", rows[i].behaviour, ways.own_bytes);
+        test_transcript_close(&t);
+    }
+}
+
+/* ---- segments ---- */
+
+static void histories(void **state)
+{
+    static const struct {
+        const char *behaviour, *body, *expected;
+    } cases[] = {
+        {"words, a call and its result, each under its own heading",
+         "{\"messages\":[{\"role\":\"user\",\"content\":\"make it\\nfaster\"},"
+         "{\"role\":\"assistant\",\"content\":\"I look.\",\"tool_calls\":[{\"id\":\"c1\",\"type\":"
+         "\"function\",\"function\":{\"name\":\"Bash\",\"arguments\":\"{\\\"command\\\":"
+         "\\\"make\\\"}\"}}]},"
+         "{\"role\":\"tool\",\"tool_call_id\":\"c1\",\"content\":\"12 ms\"}]}",
+         "## user\n\nmake it\nfaster\n\n## assistant\n\nI look.\n\n## assistant calls Bash (c1)\n\n"
+         "```\n{\"command\":\"make\"}\n```\n\n## result of Bash (c1)\n\n```\n12 ms\n```\n"},
+        {"a fence is longer than any in what it holds",
+         "{\"messages\":[{\"role\":\"user\",\"content\":\"x\"},{\"role\":\"tool\",\"tool_call_id\":"
+         "\"c1\","
+         "\"content\":\"a\\n````\\nb\\n\"}]}",
+         "## user\n\nx\n\n## result of a tool (c1)\n\n`````\na\n````\nb\n`````\n"},
+        {"arguments that are an object stay as they were written",
+         "{\"max_tokens\":1,\"messages\":[{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_"
+         "use\",\"id\":"
+         "\"t\",\"name\":\"Read\",\"input\":{ \"file_path\" : \"a\" "
+         "}}]},{\"role\":\"user\",\"content\":[{"
+         "\"type\":\"tool_result\",\"tool_use_id\":\"t\",\"content\":\"text\"}]}]}",
+         "## assistant calls Read (t)\n\n```\n{ \"file_path\" : \"a\" }\n```\n\n"
+         "## result of Read (t)\n\n```\ntext\n```\n"},
+        {"an image is there as it came",
+         "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"see\"},{"
+         "\"type\":"
+         "\"image_url\",\"image_url\":{\"url\":\"data:x\"}}]}]}",
+         "## user\n\nsee\n\n## user, image\n\n```\n{\"type\":\"image_url\",\"image_url\":{\"url\":"
+         "\"data:x\"}}\n```\n"},
+        {"a result with an image in it is there as it came",
+         "{\"max_tokens\":1,\"messages\":[{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_"
+         "use\",\"id\":"
+         "\"t\",\"name\":\"Read\",\"input\":{}}]},{\"role\":\"user\",\"content\":[{\"type\":\"tool_"
+         "result\","
+         "\"tool_use_id\":\"t\",\"content\":[{\"type\":\"text\",\"text\":\"a\"},{\"type\":"
+         "\"image\","
+         "\"source\":{}}]}]}]}",
+         "## assistant calls Read (t)\n\n```\n{}\n```\n\n## result of Read (t)\n\n```\n[{\"type\":"
+         "\"text\",\"text\":\"a\"},{\"type\":\"image\",\"source\":{}}]\n```\n"},
+        {"a result without content is there as it came",
+         "{\"messages\":[{\"role\":\"user\",\"content\":\"x\"},{\"role\":\"tool\",\"tool_call_id\":"
+         "\"c1\"}]}",
+         "## user\n\nx\n\n## result of a tool (c1)\n\n```\n"
+         "{\"role\":\"tool\",\"tool_call_id\":\"c1\"}\n```\n"},
+    };
+    (void)state;
+
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
+        struct test_transcript test;
+        struct wr_buf out;
+        uint32_t segments[16];
+        test_transcript_open(&test, wr_span_of(cases[i].body));
+        for (uint32_t n = 0; n < test.transcript.segments_count; n++)
+            segments[n] = n;
+        wr_buf_init(&out, 1 << 20);
+        assert_int_equal(wr_history_write(&out, &test.arena, &test.transcript, segments,
+                                          test.transcript.segments_count),
+                         WEIR_OK);
+        test_text_is(cases[i].behaviour, wr_buf_view(&out), cases[i].expected);
+        wr_buf_release(&out);
+        test_transcript_close(&test);
+    }
+}
+
+static void a_full_buffer_is_a_failure(void **state)
+{
+    struct test_transcript test;
+    struct wr_buf out;
+    uint32_t segment = 0;
+    (void)state;
+    test_transcript_open(&test,
+                         WR_LIT("{\"messages\":[{\"role\":\"user\",\"content\":\"0123456789\"}]}"));
+    wr_buf_init(&out, 12);
+    assert_int_equal(wr_history_write(&out, &test.arena, &test.transcript, &segment, 1),
+                     WEIR_LIMIT);
+    wr_buf_release(&out);
+    test_transcript_close(&test);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -107,6 +315,10 @@ int main(void)
         cmocka_unit_test(a_marker_that_is_written_is_found),
         cmocka_unit_test(only_well_formed_markers_count),
         cmocka_unit_test(a_read_way_says_that_it_gives_the_file_as_it_is),
+        cmocka_unit_test(the_tools_a_request_offers_are_found),
+        cmocka_unit_test(own_tools_are_weighed),
+        cmocka_unit_test(histories),
+        cmocka_unit_test(a_full_buffer_is_a_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

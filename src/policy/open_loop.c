@@ -17,7 +17,6 @@
 #include "base/span.h"
 #include "base/text.h"
 #include "policy/budget.h"
-#include "policy/call.h"
 #include "policy/loop_summary.h"
 #include "policy/stage.h"
 #include "policy/summary.h"

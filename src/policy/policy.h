@@ -1,6 +1,6 @@
 /* policy.h -- a policy is data: an ordered list of stages with parameters.
  *
- * A stage is code with a name (src/policy/stage_*.c); what it may be told is in its definition, so
+ * A stage is code with a name (policy/stage.h); what it may be told is in its definition, so
  * that the command line, YAML and the docs speak of the same parameters. The presets are in
  * data/policies.yaml.
  */
@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/limits.h"
 #include "weir/span.h"
 #include "weir/status.h"
@@ -144,5 +145,59 @@ bool wr_policy_equal(const struct wr_policy *a, const struct wr_policy *b);
 
 /* Equal for equal policies, in any process. */
 uint64_t wr_policy_hash(const struct wr_policy *policy);
+
+/* The presets of data/policies.yaml. tools/presets-table.c writes them as a constant table when
+ * Weir is built (build/src/policy/presets.c), with the reader that reads users' policies, so that a
+ * preset is there without an engine, memory or a failure. */
+extern const struct wr_policy wr_presets[];
+extern const uint32_t wr_presets_count;
+
+/* Names of presets, from what takes out most to what takes out nothing; NULL behind the last. */
+extern const char *const wr_presets_ladder[];
+
+/* ---- policies that users write, in YAML (docs/policies.md) ---- */
+
+/*   policies:
+ *     mine:
+ *       what: cap everything, but let skills be
+ *       like: layers                      # values a stage below leaves out are those of `layers`
+ *       stages:
+ *         - {stage: cap, max_tokens: 4000, keep: both, tools: {Bash: {max_tokens: 2000}, Skill:
+ * exact}}
+ *
+ * 1. What is listed is what runs, in that order. `like` alone takes the other policy's stages.
+ * 2. All of a text is right, or nothing of it is loaded and the error names line and column.
+ * 3. A set of policies does not change; it may be used by many threads at once. */
+struct wr_policies;
+
+/* The presets, and what `yaml` (may be empty) adds to them. Nothing of `yaml` is kept. WEIR_SYNTAX:
+ * it is no YAML; WEIR_INVALID: it says something else than policies; WEIR_LIMIT: too much of it. */
+WEIR_MUST_USE weir_status wr_policies_new(struct wr_policies **policies, weir_span yaml,
+                                          struct weir_err *err);
+/* The same for data/policies.yaml itself, which may also say `ladder: [NAME, ...]`, of policies
+ * above it. The build reads it so; who uses presets has them already (wr_presets). */
+WEIR_MUST_USE weir_status wr_policies_new_presets(struct wr_policies **policies, weir_span yaml,
+                                                  struct weir_err *err);
+void wr_policies_free(struct wr_policies *policies); /* NULL is fine */
+
+/* Adds a copy; what its stages' rules for tools point at must live as long. It goes before another
+ * of its name. */
+WEIR_MUST_USE weir_status wr_policies_add(struct wr_policies *policies,
+                                          const struct wr_policy *policy);
+
+/* The presets come first. */
+uint32_t wr_policies_count(const struct wr_policies *policies);
+const struct wr_policy *wr_policies_at(const struct wr_policies *policies, uint32_t index);
+
+/* A name of `ladder`; NULL behind the last. */
+const char *wr_policies_rung(const struct wr_policies *policies, uint32_t index);
+
+/* By name, or a preset's alias; NULL: there is none. */
+const struct wr_policy *wr_policies_find(const struct wr_policies *policies, weir_span name);
+
+/* Appends `policies:` and one entry that says all of `policy`, under `name`: what it loads back to
+ * is equal. Presets need another name, because theirs are taken. */
+void wr_policy_yaml_begin(struct wr_buf *out);
+void wr_policy_yaml_write(struct wr_buf *out, const struct wr_policy *policy, const char *name);
 
 #endif

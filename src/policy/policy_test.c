@@ -5,9 +5,14 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include <string.h>
+
 #include "base/span.h"
 #include "models/window.h"
 #include "policy/stage.h"
+#include "tests/test_file.h"
+
+/* ---- table ---- */
 
 static const struct wr_tool_rule rules[] = {
     {.tool = "read", .is_exact = true},
@@ -201,6 +206,337 @@ static void a_window_that_nobody_knows_is_the_documents(void **state)
     assert_null(wr_stage_def_find(WR_LIT("masks")));
 }
 
+/* ---- yaml ---- */
+
+#define ONE(stages)   "policies:\n  p:\n    stages: [" stages "]\n"
+#define MANY(a)       a a a a a a a a a a a a a
+#define LINE_3(where) "line 3, column " where ": "
+
+static const struct {
+    const char *behaviour, *text;
+    weir_status expected;
+    const char *said;
+} failures[] = {
+    {"a stage that is not there", ONE("{stage: capp}"), WEIR_INVALID,
+     LINE_3("22") "no stage is called 'capp'; there are cap, evict, reference, mask, clear, "
+                  "fold_loops, summarise_active, summary, fill, drop_groups, prune_arguments, "
+                  "rehydrate"},
+    {"a stage without a name", ONE("{max_tokens: 4}"), WEIR_INVALID,
+     LINE_3("14") "a stage is {stage: NAME, parameter: value, ...}"},
+    {"a stage that is no mapping", ONE("cap"), WEIR_INVALID,
+     LINE_3("14") "a stage is {stage: NAME, parameter: value, ...}"},
+    {"a stage named by a list", ONE("{stage: [cap]}"), WEIR_INVALID,
+     LINE_3("22") "no stage is called ''; there are"},
+    {"a stage that is there twice", ONE("{stage: cap}, {stage: cap}"), WEIR_INVALID,
+     LINE_3("36") "stage 'cap' is here twice"},
+    {"a parameter that is not there", ONE("{stage: cap, max: 4}"), WEIR_INVALID,
+     LINE_3("27") "stage 'cap' has no parameter 'max'; it has max_tokens, keep, tools"},
+    {"a parameter that is there twice", ONE("{stage: cap, keep: head, keep: tail}"), WEIR_INVALID,
+     LINE_3("39") "'keep' is here twice"},
+    {"a cap of nothing", ONE("{stage: cap, max_tokens: 0}"), WEIR_INVALID,
+     LINE_3("39") "max_tokens wants a whole number from 1 to 1000000, not '0'"},
+    {"a number that is too large", ONE("{stage: cap, max_tokens: 1000001}"), WEIR_INVALID,
+     LINE_3("39") "max_tokens wants a whole number from 1 to 1000000, not '1000001'"},
+    {"a number that is far too large", ONE("{stage: cap, max_tokens: 99999999999999999999}"),
+     WEIR_INVALID, LINE_3("39") "max_tokens wants a whole number"},
+    {"a number below zero", ONE("{stage: cap, max_tokens: -5}"), WEIR_INVALID,
+     LINE_3("39") "max_tokens wants a whole number from 1 to 1000000, not '-5'"},
+    {"a fraction", ONE("{stage: cap, max_tokens: 4.5}"), WEIR_INVALID,
+     LINE_3("39") "max_tokens wants a whole number"},
+    {"a text instead of a number", ONE("{stage: cap, max_tokens: '4000'}"), WEIR_INVALID,
+     LINE_3("39") "max_tokens wants a whole number"},
+    {"a list instead of a number", ONE("{stage: cap, max_tokens: [4000]}"), WEIR_INVALID,
+     LINE_3("39") "max_tokens wants a whole number"},
+    {"nothing instead of a number", ONE("{stage: cap, max_tokens: }"), WEIR_INVALID,
+     LINE_3("39") "max_tokens wants a whole number"},
+    {"a word that is none of the words", ONE("{stage: cap, keep: middle}"), WEIR_INVALID,
+     LINE_3("33") "keep is one of head, tail, both"},
+    {"a number instead of a word", ONE("{stage: cap, keep: 1}"), WEIR_INVALID,
+     LINE_3("33") "keep is one of head, tail, both"},
+    {"a parameter that is none of a tool's", ONE("{stage: clear, tools: {a: {at_bp: 5}}}"),
+     WEIR_INVALID,
+     LINE_3("41") "'at_bp' of stage 'clear' cannot differ by tool; these can: older_turns"},
+    {"a stage whose tools can only be exact", ONE("{stage: mask, tools: {a: {batch: 5}}}"),
+     WEIR_INVALID, LINE_3("40") "'batch' of stage 'mask' cannot differ by tool; these can: none"},
+    {"a tool's zero", ONE("{stage: cap, tools: {a: {max_tokens: 0}}}"), WEIR_INVALID,
+     LINE_3("51") "max_tokens wants a whole number"},
+    {"a tool that is a word other than exact", ONE("{stage: cap, tools: {a: whole}}"), WEIR_INVALID,
+     LINE_3("38") "a tool is `exact`, or has parameters"},
+    {"tools that are a list", ONE("{stage: cap, tools: [Bash]}"), WEIR_INVALID,
+     LINE_3("34") "`name: value` pairs are wanted here"},
+    {"a tool that is there twice", ONE("{stage: cap, tools: {a: exact, a: {}}}"), WEIR_INVALID,
+     LINE_3("45") "'a' is here twice"},
+    {"a tool without a name", ONE("{stage: cap, tools: {'': exact}}"), WEIR_INVALID,
+     LINE_3("35") "a tool's name is wanted here"},
+    {"tools of a stage that has none", ONE("{stage: fill, tools: {a: exact}}"), WEIR_INVALID,
+     LINE_3("28") "stage 'fill' works on whole messages: it has no rules for tools"},
+    {"stages that are no list", "policies: {p: {stages: cap}}", WEIR_INVALID,
+     "line 1, column 24: stages are a list"},
+    {"thirteen stages", "policies: {p: {stages: [" MANY("{stage: cap},") "]}}", WEIR_LIMIT,
+     "line 1, column 24: 13 stages: at most 12 a policy"},
+    {"a policy without stages", "policies: {p: {what: nothing}}", WEIR_INVALID,
+     "line 1, column 12: a policy needs `stages`, or `like`"},
+    {"a policy that is a word", "policies: {p: exact}", WEIR_INVALID,
+     "line 1, column 15: `name: value` pairs are wanted here"},
+    {"a policy with something else in it", "policies: {p: {stages: [], stage: cap}}", WEIR_INVALID,
+     "line 1, column 28: 'stage' is not known here; a policy has what, alias, like and stages"},
+    {"a policy that is there twice", "policies:\n  p: {stages: []}\n  p: {stages: []}\n",
+     WEIR_INVALID, "line 3, column 3: 'p' is here twice"},
+    {"a preset's name", "policies: {tiered: {stages: []}}", WEIR_INVALID,
+     "line 1, column 12: 'tiered' is a preset; give yours another name"},
+    {"a preset's other name", "policies: {duckagent_recoverable_decay_guarded_mid: {stages: []}}",
+     WEIR_INVALID, "line 1, column 12: 'duckagent_recoverable_decay_guarded_mid' is a preset"},
+    {"an alias that is a preset", "policies: {p: {alias: auto, stages: []}}", WEIR_INVALID,
+     "line 1, column 23: 'auto' is a preset; give yours another name"},
+    {"an alias that is another's name", "policies: {a: {stages: []}, p: {alias: a, stages: []}}",
+     WEIR_INVALID, "line 1, column 40: a policy above is called 'a' already"},
+    {"a name that is another's alias", "policies: {a: {alias: p, stages: []}, p: {stages: []}}",
+     WEIR_INVALID, "line 1, column 39: a policy above is called 'p' already"},
+    {"an alias with a space in it", "policies: {p: {alias: a b, stages: []}}", WEIR_INVALID,
+     "line 1, column 23: a policy's name is letters, digits, '-', '_' and '.'"},
+    {"an alias that is a list", "policies: {p: {alias: [a], stages: []}}", WEIR_INVALID,
+     "line 1, column 23: a policy's name is letters"},
+    {"a name with a space in it", "policies: {a b: {stages: []}}", WEIR_INVALID,
+     "line 1, column 12: a policy's name is letters, digits, '-', '_' and '.'"},
+    {"no name", "policies: {'': {stages: []}}", WEIR_INVALID, "line 1, column 12: a policy's name"},
+    {"a name without end", "policies: {" MANY("123456") ": {stages: []}}", WEIR_LIMIT,
+     "line 1, column 12: this text has 78 bytes: at most 64"},
+    {"something to be like that is not there", "policies: {p: {like: laiers}}", WEIR_INVALID,
+     "line 1, column 22: no preset, and no policy above, is called 'laiers'"},
+    {"itself to be like", "policies: {p: {like: p}}", WEIR_INVALID,
+     "line 1, column 22: no preset, and no policy above, is called 'p'"},
+    {"a description of two lines", "policies: {p: {stages: [], what: \"a\\nb\"}}", WEIR_INVALID,
+     "line 1, column 34: a text of one line is wanted here"},
+    {"a description that is a list", "policies: {p: {stages: [], what: [a]}}", WEIR_INVALID,
+     "line 1, column 34: a text of one line is wanted here"},
+    {"another section", "policy: {p: {stages: []}}", WEIR_INVALID,
+     "line 1, column 1: `policies` is wanted here"},
+    {"a ladder, which is the presets'", "ladder: [auto, exact]", WEIR_INVALID,
+     "line 1, column 1: `policies` is wanted here"},
+    {"a list of policies", "policies: [p]", WEIR_INVALID,
+     "line 1, column 11: `name: value` pairs are wanted here"},
+    {"a word alone", "policies", WEIR_INVALID, "line 1, column 1: `name: value` pairs"},
+    {"YAML that ends too early", "policies: {p: {stages: [", WEIR_SYNTAX, "line 2, column 1: "},
+    {"a mistake behind a policy that is right",
+     "policies:\n  a: {stages: []}\n  b: {stages: [{stage: no}]}\n", WEIR_INVALID,
+     "line 3, column 24: no stage is called 'no'"},
+};
+
+static void what_is_wrong_is_said_with_line_and_column(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(failures); i++) {
+        struct wr_policies *policies;
+        struct weir_err err = {0};
+        weir_status status = wr_policies_new(&policies, wr_span_of(failures[i].text), &err);
+        if (status != failures[i].expected || policies ||
+            !wr_span_starts(wr_span_of(err.text), wr_span_of(failures[i].said)))
+            fail_msg("%s: status %d, %s", failures[i].behaviour, (int)status, err.text);
+    }
+}
+
+/* ---- what is right ---- */
+
+static struct wr_policies *load(const char *behaviour, weir_span text)
+{
+    struct wr_policies *policies;
+    struct weir_err err = {0};
+    if (wr_policies_new(&policies, text, &err))
+        fail_msg("%s: %s", behaviour, err.text);
+    return policies;
+}
+
+static void write_named(struct wr_buf *out, const struct wr_policies *policies, const char *name)
+{
+    const struct wr_policy *policy = wr_policies_find(policies, wr_span_of(name));
+    if (!policy)
+        fail_msg("%s is not there", name);
+    wr_policy_yaml_write(out, policy, policy->name);
+}
+
+static const struct {
+    const char *behaviour, *text, *name, *expected;
+} yaml_cases[] = {
+    {"what a stage leaves out has its default", ONE("{stage: cap}"), "p",
+     "  p:\n    what: \"\"\n    stages:\n      - stage: cap\n        max_tokens: 8000\n"
+     "        keep: head\n"},
+    {"no stages are stages too", ONE(""), "p", "  p:\n    what: \"\"\n    stages: []\n"},
+    {"stages run in the order they are written", ONE("{stage: rehydrate}, {stage: mask}"), "p",
+     "  p:\n    what: \"\"\n    stages:\n      - stage: rehydrate\n        max_tokens: 8000\n"
+     "      - stage: mask\n        keep_first: 2\n        keep_last: 5\n        batch: 10\n"},
+    {"tools have values of their own, or are left alone",
+     ONE("{tools: {Bash: {max_tokens: 2000, keep: tail}, Skill: exact, x: {}}, keep: both, "
+         "max_tokens: 4000, stage: cap}"),
+     "p",
+     "  p:\n    what: \"\"\n    stages:\n      - stage: cap\n        max_tokens: 4000\n"
+     "        keep: both\n        tools:\n          \"Bash\": {max_tokens: 2000, keep: tail}\n"
+     "          \"Skill\": exact\n          \"x\": {}\n"},
+    {"like alone takes all stages", "policies: {p: {like: compress}}", "p",
+     "  p:\n    what: \"\"\n    stages:\n      - stage: clear\n        at_bp: 8000\n"
+     "        trigger_tokens: 25600\n        keep: 1\n        older_turns: 4\n"
+     "      - stage: summary\n        at_bp: 8000\n        trigger_tokens: 25600\n"
+     "        head: 2\n        tail: 6\n        max_tokens: 4000\n      - stage: fit\n"},
+    {"with stages it gives the values they leave out",
+     "policies: {p: {stages: [{stage: clear, keep: 2, tools: {a: exact}}, {stage: cap}], "
+     "like: tiered}}",
+     "p",
+     "  p:\n    what: \"\"\n    stages:\n      - stage: clear\n        at_bp: 6000\n"
+     "        trigger_tokens: 60000\n        keep: 2\n        older_turns: 0\n        tools:\n"
+     "          \"record_attempt\": exact\n          \"a\": exact\n      - stage: cap\n"
+     "        max_tokens: 8000\n        keep: head\n"},
+    {"a rule for a tool takes the place of the one it had",
+     "policies: {a: {like: tiered, stages: [{stage: clear, tools: {record_attempt: {}}}]}}", "a",
+     "  a:\n    what: \"\"\n    stages:\n      - stage: clear\n        at_bp: 6000\n"
+     "        trigger_tokens: 60000\n        keep: 0\n        older_turns: 0\n        tools:\n"
+     "          \"record_attempt\": {}\n"},
+    {"a policy above may be taken up",
+     "policies:\n  a: {stages: [{stage: cap, max_tokens: 7}]}\n  b: {like: a}\n", "b",
+     "  b:\n    what: \"\"\n    stages:\n      - stage: cap\n        max_tokens: 7\n"
+     "        keep: head\n"},
+    {"a description is written so that it is read again",
+     "policies: {p: {what: \"say \\\"\xC3\xA9\\\" \\\\ \\x85 \\u2028 \\U0001F600\", stages: []}}",
+     "p",
+     "  p:\n    what: \"say \\\"\xC3\xA9\\\" \\\\ \\U00000085 \\U00002028 \\U0001F600\"\n"
+     "    stages: []\n"},
+};
+
+static void policies_are_read_as_they_say(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(yaml_cases); i++) {
+        struct wr_policies *policies =
+            load(yaml_cases[i].behaviour, wr_span_of(yaml_cases[i].text));
+        struct wr_buf out;
+        wr_buf_init(&out, 1 << 20);
+        write_named(&out, policies, yaml_cases[i].name);
+        if (!wr_span_is(wr_buf_view(&out), yaml_cases[i].expected))
+            fail_msg("%s: got\n%.*s", yaml_cases[i].behaviour, (int)out.len, out.bytes);
+        wr_buf_release(&out);
+        wr_policies_free(policies);
+    }
+}
+
+static void what_is_written_loads_back_to_the_same(void **state)
+{
+    char name[64];
+    struct wr_buf out;
+    (void)state;
+
+    wr_buf_init(&out, 1 << 20);
+    wr_policy_yaml_begin(&out);
+    for (uint32_t i = 0; i < wr_policy_count(); i++) {
+        (void)snprintf(name, sizeof(name), "my-%s", wr_policy_at(i)->name);
+        wr_policy_yaml_write(&out, wr_policy_at(i), name);
+    }
+    struct wr_policies *policies = load("the presets", wr_buf_view(&out));
+    assert_int_equal(wr_policies_count(policies), 2 * wr_policy_count());
+    for (uint32_t i = 0; i < wr_policy_count(); i++) {
+        const struct wr_policy *back = wr_policies_at(policies, wr_policy_count() + i);
+        assert_true(wr_policy_equal(back, wr_policy_at(i)));
+        assert_string_equal(back->what, wr_policy_at(i)->what);
+        for (uint32_t k = 0; k < wr_policy_count(); k++)
+            assert_true(wr_policy_equal(back, wr_policy_at(k)) == (i == k));
+    }
+    wr_policies_free(policies);
+    wr_buf_release(&out);
+}
+
+static void presets_are_there_without_a_word_of_yaml(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"", "# nothing\n", "policies: {}\n"};
+    for (size_t i = 0; i < WR_COUNT_OF(texts); i++) {
+        struct wr_policies *policies = load(texts[i], wr_span_of(texts[i]));
+        assert_int_equal(wr_policies_count(policies), wr_policy_count());
+        assert_ptr_equal(wr_policies_find(policies, WR_LIT("tiered")),
+                         wr_policy_find(WR_LIT("tiered")));
+        assert_null(wr_policies_at(policies, wr_policy_count()));
+        wr_policies_free(policies);
+    }
+    wr_policies_free(NULL);
+}
+
+static void a_policy_is_found_by_its_alias(void **state)
+{
+    (void)state;
+    struct wr_policies *policies = load("alias", WR_LIT("policies: {p: {alias: q, like: auto}}"));
+    assert_ptr_equal(wr_policies_find(policies, WR_LIT("q")),
+                     wr_policies_find(policies, WR_LIT("p")));
+    assert_null(wr_policies_find(policies, WR_LIT("r")));
+    wr_policies_free(policies);
+}
+
+#define TWO "policies: {a: {stages: []}, b: {alias: c, stages: []}}\nladder: "
+
+static const struct {
+    const char *behaviour, *text;
+    const char *said; /* NULL: nothing is wrong */
+} ladders[] = {
+    {"names of policies above", TWO "[b, a]", NULL},
+    {"none", TWO "[]", NULL},
+    {"a name that is none", TWO "[a, x]", "line 2, column 13: a policy above is wanted here"},
+    {"a name that stands below", "ladder: [a]\npolicies: {a: {stages: []}}",
+     "line 1, column 10: a policy above is wanted here"},
+    {"a name twice", TWO "[a, b, a]",
+     "line 2, column 16: a policy above is wanted here, each once"},
+    {"a word", TWO "a", "line 2, column 9: a ladder is a list"},
+    {"a list in it", TWO "[[a]]", "line 2, column 10: a policy above is wanted here"},
+};
+
+static void the_presets_have_a_ladder(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(ladders); i++) {
+        struct wr_policies *policies;
+        struct weir_err err = {0};
+        weir_status status = wr_policies_new_presets(&policies, wr_span_of(ladders[i].text), &err);
+        if (!status != !ladders[i].said ||
+            (status && !wr_span_starts(wr_span_of(err.text), wr_span_of(ladders[i].said))))
+            fail_msg("%s: %s", ladders[i].behaviour, err.text);
+        if (!i) {
+            assert_string_equal(wr_policies_rung(policies, 0), "b");
+            assert_string_equal(wr_policies_rung(policies, 1), "a");
+            assert_null(wr_policies_rung(policies, 2));
+        }
+        wr_policies_free(policies);
+    }
+}
+
+/* ---- the docs ---- */
+
+/* Every ```yaml block of the page loads; together they say every stage and every parameter. */
+static void examples_of_the_docs_load(void **state)
+{
+    struct wr_buf page;
+    weir_span fence = WR_LIT("```yaml\n"), end = WR_LIT("\n```");
+    size_t at = 0, blocks = 0;
+    (void)state;
+
+    wr_buf_init(&page, 1 << 20);
+    assert_true(wr_test_file("docs/policies.md", &page));
+    weir_span text = wr_buf_view(&page);
+    while ((at = wr_span_find(text, fence, at)) != SIZE_MAX) {
+        size_t start = at + fence.len, stop = wr_span_find(text, end, start);
+        assert_true(stop != SIZE_MAX);
+        struct wr_policies *policies = load("docs", wr_span_cut(text, start, stop));
+        assert_true(wr_policies_count(policies) > wr_policy_count());
+        wr_policies_free(policies);
+        at = stop;
+        blocks++;
+    }
+    assert_true(blocks > 0);
+    for (uint32_t d = 0; d < wr_stage_def_count(); d++) {
+        const struct wr_stage_def *def = wr_stage_def_at(d);
+        for (uint32_t i = 0; i < def->params_count; i++) {
+            char row[160];
+            (void)snprintf(row, sizeof(row), "| `%s` | `%s` | ", def->name, def->params[i].name);
+            if (wr_span_find(text, wr_span_of(row), 0) == SIZE_MAX)
+                fail_msg("docs/policies.md has no row: %s", row);
+        }
+    }
+    wr_buf_release(&page);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +547,14 @@ int main(void)
         cmocka_unit_test(each_policy_but_one_has_a_tighter_one),
         cmocka_unit_test(policies_are_the_same_where_they_do_the_same),
         cmocka_unit_test(a_window_that_nobody_knows_is_the_documents),
-        cmocka_unit_test(an_alias_is_its_preset)};
+        cmocka_unit_test(an_alias_is_its_preset),
+        cmocka_unit_test(what_is_wrong_is_said_with_line_and_column),
+        cmocka_unit_test(policies_are_read_as_they_say),
+        cmocka_unit_test(what_is_written_loads_back_to_the_same),
+        cmocka_unit_test(presets_are_there_without_a_word_of_yaml),
+        cmocka_unit_test(a_policy_is_found_by_its_alias),
+        cmocka_unit_test(the_presets_have_a_ladder),
+        cmocka_unit_test(examples_of_the_docs_load),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

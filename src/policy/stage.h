@@ -1,12 +1,16 @@
 /* stage.h -- the stages, and the texts they write. Private to src/policy but for the pure
  * functions, which tests and other policies call on their own.
  *
- * A stage file has its pure function (text in, text out), the functions that run it in a fold, and
- * its definition: name, what it does, parameters with their defaults. */
+ * A stage is its pure functions (text in, text out), the functions that run it in a fold, and its
+ * definition: name, what it does, parameters with their defaults. Stages that act at the same time
+ * are in one file: stage_arrive.c, stage_older.c, stage_history.c, stage_fit.c; those that weigh
+ * in worth.c. */
 #ifndef WR_POLICY_STAGE_H
 #define WR_POLICY_STAGE_H
 
+#include "condense/output_kind.h"
 #include "policy/fold.h"
+#include "transcript/transcript.h"
 
 extern const struct wr_stage_def wr_stage_cap;
 extern const struct wr_stage_def wr_stage_evict;
@@ -182,5 +186,37 @@ WEIR_MUST_USE weir_status wr_stage_oldest(struct wr_fold *fold, struct wr_stage_
  * out before: its place, and what it supersedes. Sorts the list. The notice is the caller's. */
 void wr_stage_omit(struct wr_fold *fold, uint32_t *segments, uint32_t count,
                    struct wr_fold_replacement *r);
+
+/* ---- a call and its result ---- */
+
+/* What a tool call says of itself: which capability, what for, with which arguments.
+ *
+ * The capability is the tool's name; of a call to `call_capability` it is the one named in the
+ * arguments, and `args` there are the arguments. The purpose is what the call gives as its
+ * `purpose` or `description`, else the command line it runs; it may be empty. */
+struct wr_call {
+    weir_span capability; /* "(unknown)" for a result whose call is not there */
+    weir_span purpose;
+    weir_span arguments;                   /* JSON, or the bare text of a custom tool */
+    const struct wr_tool_handles *handles; /* NULL: none */
+};
+
+/* Reads the call at segment `call`; WR_SEGMENT_NONE is allowed. Spans are in `arena` or in the
+ * body. */
+WEIR_MUST_USE weir_status wr_call_read(struct wr_call *out, struct wr_arena *arena,
+                                       const struct wr_transcript *transcript, uint32_t call);
+
+/* Whether a call of this tool is a call of another, named in its arguments. */
+bool wr_call_is_wrapper(weir_span tool);
+
+/* The text of a result; empty where it has none that can be read. NULL ptr: no memory. */
+weir_span wr_call_result(const struct wr_transcript *transcript, uint32_t result,
+                         struct wr_arena *arena);
+
+/* What kind of output a result is, from what is known of its call. */
+enum wr_output_origin wr_output_origin_of(enum wr_effect_kind effect);
+
+/* `text` is the result's own, as it came. */
+enum wr_output_kind wr_output_kind_of(const struct wr_segment *result, weir_span text);
 
 #endif

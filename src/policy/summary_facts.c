@@ -16,7 +16,7 @@
 #include "base/span.h"
 #include "base/text.h"
 #include "condense/signal.h"
-#include "policy/call.h"
+#include "policy/stage.h"
 #include "transcript/path.h"
 #include "transcript/shell_lex.h"
 

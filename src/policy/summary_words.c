@@ -10,7 +10,7 @@
 #include "base/ascii.h"
 #include "base/span.h"
 #include "base/text.h"
-#include "policy/call.h"
+#include "policy/stage.h"
 
 /* ---- plans ---- */
 

@@ -14,7 +14,7 @@
 #include "net/sigv4.h"
 #include "net/tls.h"
 #include "otel/settings.h"
-#include "policy/policy_yaml.h"
+#include "policy/policy.h"
 #include "proxy/budgets.h"
 #include "proxy/key_paths.h"
 #include "proxy/users.h"

@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "base/span.h"
 #include "engine/request.h"
-#include "policy/history.h"
+#include "policy/marker.h"
 #include "session/disk.h"
 #include "session/follow.h"
 #include "session/render.h"

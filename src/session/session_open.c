@@ -9,7 +9,7 @@
 #include "base/sized.h"
 #include "base/span.h"
 #include "engine/request.h"
-#include "policy/policy_yaml.h"
+#include "policy/policy.h"
 #include "session/disk.h"
 
 /* ---- counting ---- */

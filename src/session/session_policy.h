@@ -10,7 +10,7 @@
 #ifndef WR_SESSION_SESSION_POLICY_H
 #define WR_SESSION_SESSION_POLICY_H
 
-#include "policy/policy_yaml.h"
+#include "policy/policy.h"
 #include "session/settings.h"
 
 struct wr_session_policy {

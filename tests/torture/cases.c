@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "api/api.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
@@ -12,11 +13,10 @@
 #include "json/json.h"
 #include "json/splice.h"
 #include "json/write.h"
-#include "policy/policy_yaml.h"
-#include "lab/import.h"
 #include "lab/floor.h"
+#include "lab/import.h"
+#include "policy/policy.h"
 #include "weir/weir.h"
-#include "api/api.h"
 
 static const char BODY[] =
     "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"caf\\u00e9 \\ud83d\\ude00\"},"

@@ -1,4 +1,3 @@
-/* Where history is cut so that it fits its budget. */
 #include "policy/stage.h"
 
 #include <setjmp.h>
@@ -9,6 +8,10 @@
 #include <string.h>
 
 #include "tests/test_run.h"
+
+/* ---- fill ---- */
+
+/* Where history is cut so that it fits its budget. */
 
 enum { BODY_BYTES_MAX = 1 << 16, LOOPS_COUNT = 4, WORDS_BYTES = 40, ANSWER_BYTES = 360 };
 
@@ -117,12 +120,111 @@ static void nothing_moves_inside_a_loop(void **state)
     wr_buf_release(&body);
 }
 
+/* ---- summary ---- */
+
+/* Which groups the middle has, and what the summary in their place stands for. */
+
+enum { SUMMARY_BODY_BYTES_MAX = 1 << 16, RESULTS_COUNT = 6, RESULT_BYTES = 2000 };
+
+/* Messages: the user's, then for each letter from 'a' a call and its result of 500 tokens: more
+ * than half of a window of 5500 with the last one. */
+static void summary_write_body(struct wr_buf *out, const char *tool)
+{
+    wr_buf_printf(out,
+                  "{\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"%s\"}}],"
+                  "\"messages\":[{\"role\":\"user\",\"content\":\"start\"}",
+                  tool);
+    for (int i = 0; i < RESULTS_COUNT; i++) {
+        wr_buf_printf(out,
+                      ",{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"%c\","
+                      "\"type\":\"function\",\"function\":{\"name\":\"run\",\"arguments\":"
+                      "\"{}\"}}]},{\"role\":\"tool\",\"tool_call_id\":\"%c\",\"content\":\"",
+                      'a' + i, 'a' + i);
+        for (int b = 0; b < RESULT_BYTES; b++)
+            wr_buf_byte(out, (char)('a' + i));
+        wr_buf_text(out, "\"}");
+    }
+    wr_buf_text(out, "]}");
+}
+
+#define SUMMARY_STAGE(params) "policies: {p: {stages: [{stage: summary, " params "}]}}"
+
+static const struct {
+    const char *behaviour, *yaml;
+    uint64_t window_tokens;
+    const char *recall, *gone; /* letters of the results that leave */
+} summary_cases[] = {
+    {"below its share nothing leaves", SUMMARY_STAGE("at_bp: 5000, head: 2, tail: 2"), 10000,
+     "weir_recall", ""},
+    {"past it the middle does", SUMMARY_STAGE("at_bp: 5000, head: 2, tail: 2"), 5500, "weir_recall",
+     "bcde"},
+    {"without a way back it stays", SUMMARY_STAGE("at_bp: 5000, head: 2, tail: 2"), 5500, "other",
+     ""},
+    {"a head of one message leaves the first call open",
+     SUMMARY_STAGE("at_bp: 5000, head: 1, tail: 2"), 5500, "weir_recall", "abcde"},
+    {"a head that ends between two groups", SUMMARY_STAGE("at_bp: 5000, head: 3, tail: 2"), 5500,
+     "weir_recall", "bcde"},
+    {"a head that cuts a group keeps all of it", SUMMARY_STAGE("at_bp: 5000, head: 4, tail: 2"),
+     5500, "weir_recall", "cde"},
+    {"a tail that cuts a group keeps all of it", SUMMARY_STAGE("at_bp: 5000, head: 2, tail: 3"),
+     5500, "weir_recall", "bcd"},
+    {"a tail of everything", SUMMARY_STAGE("at_bp: 5000, head: 2, tail: 13"), 5500, "weir_recall",
+     ""},
+    {"a window that is not known has a size of its own",
+     SUMMARY_STAGE("trigger_tokens: 2999, head: 2, tail: 2"), 0, "weir_recall", "bcde"},
+    {"and up to it nothing leaves", SUMMARY_STAGE("trigger_tokens: 4000, head: 2, tail: 2"), 0,
+     "weir_recall", ""},
+};
+
+static void check_case(size_t n)
+{
+    char gone[RESULTS_COUNT + 1] = "";
+    uint32_t standing = 0;
+    struct test_run r;
+    struct wr_buf body;
+
+    wr_buf_init(&body, SUMMARY_BODY_BYTES_MAX);
+    summary_write_body(&body, summary_cases[n].recall);
+    test_run_open(&r, wr_buf_view(&body), summary_cases[n].yaml, summary_cases[n].window_tokens);
+    struct wr_fold *fold = &r.run.fold;
+    for (uint32_t i = 0; i < fold->transcript->segments_count; i++)
+        if (fold->transcript->segments[i].kind == WEIR_KIND_TOOL_RESULT &&
+            fold->segments[i].form == WR_FORM_DROPPED)
+            strncat(gone, fold->transcript->segments[i].call_id.ptr, 1);
+    if (strcmp(gone, summary_cases[n].gone))
+        fail_msg("%s: '%s' left", summary_cases[n].behaviour, gone);
+    for (uint32_t i = 0; i < fold->inserts_count; i++) {
+        weir_span original;
+        if (fold->inserts[i].is_gone)
+            continue; /* a later summary took its place */
+        standing++;
+        assert_int_equal(wr_fold_insert_original(fold, i, &original), WEIR_OK);
+        for (char c = 'a'; c < 'a' + RESULTS_COUNT; c++) {
+            char words[9] = {c, c, c, c, c, c, c, c, 0};
+            bool is_in = wr_span_find(original, wr_span_of(words), 0) != SIZE_MAX;
+            if (is_in != (strchr(gone, c) != NULL))
+                fail_msg("%s: the summary stands for %c: %d", summary_cases[n].behaviour, c, is_in);
+        }
+    }
+    assert_int_equal(standing, gone[0] != 0);
+    test_run_close(&r);
+    wr_buf_release(&body);
+}
+
+static void the_middle_leaves_in_whole_groups(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(summary_cases); i++)
+        check_case(i);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_oldest_loops_leave),
         cmocka_unit_test(the_notice_says_how_many_messages_left),
         cmocka_unit_test(nothing_moves_inside_a_loop),
+        cmocka_unit_test(the_middle_leaves_in_whole_groups),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
