@@ -1,4 +1,23 @@
-/* door.h -- who may come in: by the Host on loopback, by the page's origin, by the access token.
+/* door.h -- what the head of a request says: who asks, where it goes, which session it is of.
+ *
+ *   wr_door_enter           whether it may come in, and as whom
+ *   wr_route_find           which upstream, which API, which address
+ *   wr_identity_from_head   which session; from the body, where the head does not say
+ */
+#ifndef WR_PROXY_DOOR_H
+#define WR_PROXY_DOOR_H
+
+#include "api/api.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "json/json.h"
+#include "net/head.h"
+#include "proxy/config.h"
+#include "proxy/credential.h"
+
+/* ==== who may come in ====
+ *
+ * By the Host on loopback, by the page's origin, by the access token.
  *
  * A page in a browser can be made to send requests to loopback under a name of its owner's (DNS
  * rebinding): there the Host must be a name of loopback, or one of `allow_hosts`. It can also ask
@@ -25,11 +44,6 @@
  *
  * `weir run` puts /r/RUN/ behind that, so that the requests of one run can be told from others'.
  */
-#ifndef WR_PROXY_DOOR_H
-#define WR_PROXY_DOOR_H
-
-#include "net/head.h"
-#include "proxy/config.h"
 
 enum { WR_TENANT_BYTES = 48, WR_RUN_DIGITS = 16 };
 
@@ -71,5 +85,71 @@ bool wr_door_is_loopback(const char *listen);
  * where nothing is known. An agent that says who it is comes before the library that it sends with.
  */
 const char *wr_agent_name(const struct wr_head *head);
+
+/* ==== where a request goes ====
+ *
+ * Which upstream, which API, which address.
+ *
+ * /openai/…, /anthropic/… and /p/NAME/… name the upstream; otherwise the path does: Messages go to
+ * `anthropic`, Codex's own backend to `chatgpt`, the rest to `openai`. A /p/NAME/ that no upstream
+ * has goes nowhere: the credential in it is meant for somebody else. A base address and a path
+ * are joined with what they share (such as /v1) written once. Nothing a client sends in a header
+ * can choose an upstream that the configuration does not name.
+ *
+ * A credential that is known for one provider's (credential.h) goes to that provider or to a host
+ * that the user has named, else nowhere. Where the path names no upstream the credential's own is
+ * asked; one that the path names is never changed for another. That holds for the one upstream of
+ * --upstream URL too: at a host of the user's own it takes every credential.
+ */
+
+struct wr_route {
+    const struct wr_upstream *upstream; /* NULL: there is none for this path or its credential */
+    struct wr_credential credential;    /* then: the one that kept it back; .provider NULL: none */
+    const struct wr_api *api;           /* of a POST with a conversation in it; else NULL */
+    const char *path; /* how that API's path is usually written; NULL with no API */
+    bool is_signed;   /* the client has signed it (AWS): it leaves as it came */
+    bool is_answer;   /* the answer is a model's: it has usage, and calls. Not so of token counts */
+    weir_span answer_id; /* that the path names, of a request without a conversation; else empty */
+    weir_span target;    /* the part of the target that belongs to the upstream; points into it */
+};
+
+/* `target` is the request's, without a leading access token. */
+struct wr_route wr_route_find(const struct wr_config *config, const struct wr_head *head,
+                              weir_span target);
+
+/* Appends the whole address, and a NUL. */
+void wr_route_url(const struct wr_route *route, struct wr_buf *url);
+
+/* ==== which session it belongs to ====
+ *
+ * Which session, and what is known of it before it is read.
+ *
+ * In this order: Codex's thread and session headers, Claude Code's session header (with its agent's
+ * id), the body's prompt_cache_key, the session named in metadata.user_id, the session of the
+ * answer that the request goes on from, and else a hash of the model, the instructions and the
+ * first user message, with the run of `weir run` that it came in: the same words in another run
+ * begin another session. Never a credential: those rotate.
+ */
+
+enum { WR_SESSION_NAME_BYTES = WR_PROXY_SESSION_BYTES_MAX };
+
+struct wr_session_name {
+    char text[WR_SESSION_NAME_BYTES];
+    size_t len; /* 0: not known */
+};
+
+/* From the headers alone. */
+void wr_identity_from_head(const struct wr_head *head, struct wr_session_name *name);
+
+/* From the body, where the headers said nothing. `before` is the session of the answer that it goes
+ * on from; empty: it goes on from none, or from one that is not known. `run` is the run that it
+ * came in; empty: none. */
+void wr_identity_from_body(const struct wr_json *body, struct wr_arena *arena, weir_span before,
+                           weir_span run, struct wr_session_name *name);
+
+static inline weir_span wr_session_span(const struct wr_session_name *name)
+{
+    return (weir_span){name->text, name->len};
+}
 
 #endif

@@ -2,7 +2,6 @@
 #ifndef WR_PROXY_PAGES_H
 #define WR_PROXY_PAGES_H
 
-#include "proxy/route.h"
 #include "proxy/door.h"
 #include "proxy/exchange.h"
 

@@ -15,12 +15,11 @@
 #include "proxy/answers.h"
 #include "proxy/crash.h"
 #include "proxy/departures.h"
-#include "proxy/identity.h"
+#include "proxy/door.h"
 #include "proxy/loaded_windows.h"
 #include "proxy/own.h"
 #include "proxy/quality_watch.h"
 #include "proxy/rollout.h"
-#include "proxy/route.h"
 #include "weir/weir.h"
 
 struct wr_metrics;

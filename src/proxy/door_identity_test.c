@@ -1,4 +1,4 @@
-#include "proxy/identity.h"
+#include "proxy/door.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
