@@ -20,10 +20,10 @@
 #include "models/registry.h"
 #include "net/host.h"
 #include "proxy/config_keys.h"
+#include "proxy/credential.h"
 #include "proxy/places.h"
 #include "proxy/references.h"
 #include "proxy/tls_settings.h"
-#include "proxy/upstream_key.h"
 #include "store/where.h"
 
 #define ONE_UPSTREAM "upstream" /* the name of the one that --upstream URL sets */

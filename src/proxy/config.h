@@ -16,7 +16,6 @@
 #include "otel/settings.h"
 #include "policy/policy.h"
 #include "proxy/budgets.h"
-#include "proxy/key_paths.h"
 #include "proxy/users.h"
 
 #define WR_MODE_MAP(X)    \
@@ -67,7 +66,7 @@ struct wr_upstream {
      * where its host is private, because models that are run at home have such templates. */
     bool alternates, is_alternates_said;
     const char *proxy; /* to ask it by; "": none; NULL: as its host and the environment say */
-    /* What Weir shows it in place of the client's credential (upstream_key.h). Neither: that one
+    /* What Weir shows it in place of the client's credential (credential.h). Neither: that one
      * goes on. */
     const char *key, *key_header; /* header NULL: that of its cloud or API */
     const struct wr_aws_keys *aws;
@@ -77,6 +76,12 @@ struct wr_upstream {
     bool is_weighted;       /* sessions are spread over them; else the first is asked that can be */
     uint32_t weight;        /* of this place; 0: not said, 1 */
     const char *place_name; /* for the log; NULL: it is no place */
+};
+
+/* Where a key that Weir holds is shown beside the paths that are known (credential.h). */
+struct wr_key_paths {
+    weir_span fronts[WR_PROXY_KEY_PATHS_MAX]; /* whole parts of paths; "/": all of them */
+    size_t count;
 };
 
 /* A place in weir.yaml. */

@@ -16,8 +16,8 @@
 #include "base/span.h"
 #include "net/host.h"
 #include "proxy/call_page.h"
+#include "proxy/credential.h"
 #include "proxy/page_files.h"
-#include "proxy/upstream_key.h"
 
 /* ==== who may come in ====
  *

@@ -12,19 +12,18 @@
 #include "base/clock.h"
 #include "base/span.h"
 #include "proxy/audit.h"
+#include "proxy/call_page.h"
 #include "proxy/counts.h"
 #include "proxy/credential.h"
 #include "proxy/door.h"
 #include "proxy/exchange_inside.h"
 #include "proxy/mcp_page.h"
-#include "proxy/sidecar.h"
-#include "proxy/call_page.h"
-#include "proxy/steer_page.h"
 #include "proxy/pages.h"
+#include "proxy/sidecar.h"
+#include "proxy/steer_page.h"
 #include "proxy/task.h"
 #include "proxy/tell.h"
 #include "proxy/traffic_page.h"
-#include "proxy/upstream_key.h"
 
 enum {
     URL_BYTES_MAX = WR_NET_HEAD_BYTES_MAX + 4096,

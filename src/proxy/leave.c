@@ -20,7 +20,6 @@
 #include "proxy/exchange_inside.h"
 #include "proxy/refusal.h"
 #include "proxy/task.h"
-#include "proxy/upstream_key.h"
 
 /* What only counts tokens leaves nothing in a cache, and of a request that the provider completes
  * nothing is sent again. */

@@ -16,7 +16,7 @@ void wr_page_answer(struct wr_service *service, struct wr_conn *conn, const stru
  * add. */
 void wr_page_no_key(struct wr_conn *conn, const struct wr_route *route);
 
-/* A path at which the key that Weir holds is not shown (key_paths.h). */
+/* A path at which the key that Weir holds is not shown (credential.h). */
 void wr_page_other_path(struct wr_conn *conn, const struct wr_route *route);
 
 /* A request that cannot begin: it has no upstream, and is told which there are, or no memory. */

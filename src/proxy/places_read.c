@@ -1,6 +1,6 @@
 #include "base/span.h"
+#include "proxy/credential.h"
 #include "proxy/places.h"
-#include "proxy/upstream_key.h"
 
 enum { MEMBERS_MAX = 8 };
 

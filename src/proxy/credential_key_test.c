@@ -1,4 +1,4 @@
-#include "proxy/upstream_key.h"
+#include "proxy/credential.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

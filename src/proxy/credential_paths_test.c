@@ -1,4 +1,4 @@
-#include "proxy/key_paths.h"
+#include "proxy/credential.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
