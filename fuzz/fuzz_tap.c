@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/span.h"
-#include "proxy/tap.h"
+#include "proxy/answers.h"
 
 enum { TRACE_BYTES_MAX = 16 * 1024 * 1024 };
 

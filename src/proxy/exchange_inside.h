@@ -6,12 +6,12 @@
 #define WR_PROXY_EXCHANGE_INSIDE_H
 
 #include "api/frames.h"
+#include "proxy/answers.h"
 #include "proxy/door.h"
 #include "proxy/exchange.h"
 #include "proxy/gate.h"
 #include "proxy/projector.h"
 #include "proxy/refusal.h"
-#include "proxy/tap.h"
 
 /* The answers of the provider that make one for the client (own_legs.c). Zeroed: there is only
  * one. */

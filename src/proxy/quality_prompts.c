@@ -16,7 +16,7 @@
 
 #include "base/hash.h"
 #include "base/limits.h"
-#include "proxy/notes.h"
+#include "proxy/answers.h"
 #include "quality/bust.h"
 
 /* A note of another version is not read. */

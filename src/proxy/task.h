@@ -4,7 +4,7 @@
 #define WR_PROXY_TASK_H
 
 #include "engine/record.h"
-#include "proxy/notes.h"
+#include "proxy/answers.h"
 #include "proxy/projector.h"
 #include "proxy/rollout.h"
 #include "proxy/store_state.h"

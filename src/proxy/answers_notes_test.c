@@ -1,4 +1,4 @@
-#include "proxy/notes.h"
+#include "proxy/answers.h"
 
 #include <pthread.h>
 #include <setjmp.h>

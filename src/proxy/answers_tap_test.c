@@ -1,4 +1,4 @@
-#include "proxy/tap.h"
+#include "proxy/answers.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
