@@ -16,7 +16,7 @@
 #include "base/limits.h"
 #include "base/os.h"
 #include "base/span.h"
-#include "proxy/ledger_writer.h"
+#include "proxy/tell.h"
 #include "store/where.h"
 
 /* ==== answers of the past ====

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/span.h"
-#include "proxy/ledger_writer.h"
+#include "proxy/tell.h"
 #include "tests/test_postgres.h"
 
 static void numbers_and_texts_come_back(void **state)

@@ -39,9 +39,8 @@
 #include "net/fetch.h"
 #include "net/server.h"
 #include "otel/exporter.h"
-#include "proxy/ledger_writer.h"
-#include "proxy/log.h"
 #include "proxy/metrics.h"
+#include "proxy/tell.h"
 
 struct wr_exchange;
 

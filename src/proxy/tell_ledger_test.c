@@ -1,4 +1,4 @@
-#include "proxy/ledger_writer.h"
+#include "proxy/tell.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-#include "proxy/log.h"
+#include "proxy/tell.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
