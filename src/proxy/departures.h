@@ -13,7 +13,7 @@
  *
  * The table is in memory that all workers share (metrics.h): the next request may come to another
  * one, and a worker that dies leaves it behind. It ends with the server; another node of a fleet
- * knows by the note of the last prompt, where that has come (quality_prompts.h). Each entry is one
+ * knows by the note of the last prompt, where that has come (quality_watch.h). Each entry is one
  * word, so nobody holds a lock when he is killed. Where it is full an older entry gives way, and
  * with it the declaration, not the request.
  */
@@ -62,7 +62,7 @@ void wr_departures_add_reason(struct wr_departures *departures, const struct wr_
                               weir_span reason);
 
 /* Of a request that is a step because the one before left otherwise at another node, as that one
- * noted (quality_prompts.h). */
+ * noted (quality_watch.h). */
 void wr_departures_declare(struct wr_record *record, const struct wr_transcript *transcript);
 
 /* ---- what the proxy's own recall adds ----

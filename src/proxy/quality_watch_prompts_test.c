@@ -1,4 +1,4 @@
-#include "proxy/quality_prompts.h"
+#include "proxy/quality_watch.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
