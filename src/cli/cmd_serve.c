@@ -36,7 +36,6 @@
 #include "proxy/config_keys.h"
 #include "proxy/door.h"
 #include "proxy/store_state.h"
-#include "proxy/supervisor.h"
 #include "proxy/tls_settings.h"
 #include "proxy/worker.h"
 #include "store/store.h"

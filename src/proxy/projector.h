@@ -13,13 +13,13 @@
 #include "engine/record.h"
 #include "net/decode.h"
 #include "proxy/answers.h"
-#include "proxy/crash.h"
 #include "proxy/departures.h"
 #include "proxy/door.h"
 #include "proxy/loaded_windows.h"
 #include "proxy/own.h"
 #include "proxy/quality_watch.h"
 #include "proxy/rollout.h"
+#include "proxy/worker.h"
 #include "weir/weir.h"
 
 struct wr_metrics;

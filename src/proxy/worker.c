@@ -1,4 +1,323 @@
-/* One process that serves: a loop, and all that requests need on it.
+/* worker.c -- the processes of a server: those that serve, and the one that keeps them alive. */
+#include "proxy/worker.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/os.h"
+#include "base/span.h"
+#include "proxy/audit.h"
+#include "proxy/call_page.h"
+#include "proxy/counts.h"
+#include "proxy/exchange.h"
+#include "proxy/gate.h"
+#include "proxy/mcp_page.h"
+#include "proxy/projector.h"
+#include "proxy/sidecar.h"
+#include "proxy/steer_page.h"
+#include "proxy/tls_settings.h"
+#include "proxy/traffic_page.h"
+
+/* ==== the supervisor ====
+ *
+ * Keeps workers running: fork, wait for signals, start again who died.
+ *
+ *   SIGCHLD         who died is started again, after a pause that doubles up to 800 ms
+ *   SIGTERM, INT    all are told to end; the supervisor ends with the last one
+ *   SIGHUP          all read weir.yaml again
+ *
+ * A first worker that cannot begin (a wrong setting, say) ends everything with its status: trying
+ * again would not help. A replacement that cannot begin, or one beside another that serves, is
+ * tried again, since what it lacks, memory or descriptors, may only be short for the moment. What a
+ * dead worker was reading is blamed (wr_crash_blame()), so that a body that has killed two of them
+ * is passed on unread.
+ */
+
+enum {
+    WORKERS_MAX = WR_METRICS_WORKERS_MAX,
+    RESTART_MS_MIN = 20,
+    RESTART_MS_MAX = 800, /* a dead worker is back within a second */
+    HEALTHY_S = 10,       /* who lived so long is started anew without waiting */
+};
+
+struct supervisor {
+    const struct wr_supervisor_options *options;
+    pid_t pids[WORKERS_MAX]; /* 0: none */
+    time_t started_s[WORKERS_MAX];
+    long wait_ms[WORKERS_MAX];
+    bool is_replacement[WORKERS_MAX]; /* of one that had begun */
+    sigset_t signals, before;
+    bool is_stopping;
+    int result;
+};
+
+static time_t steady_s(void)
+{
+    return (time_t)(wr_clock_steady_us() / 1000000);
+}
+
+/* A terminal has told all that were there when its key was pressed, and will not tell this one. It
+ * has nothing open yet, so that being told twice costs it nothing. */
+static void stop_if_due(struct supervisor *s, pid_t pid)
+{
+    sigset_t due;
+
+    if (sigpending(&due) || (!sigismember(&due, SIGINT) && !sigismember(&due, SIGTERM)))
+        return;
+    s->is_stopping = true;
+    (void)kill(pid, SIGTERM);
+}
+
+static bool start_worker(struct supervisor *s, size_t i)
+{
+    pid_t parent = getpid();
+    pid_t pid = fork();
+
+    if (pid < 0)
+        return false;
+    if (!pid) {
+        /* Without a supervisor it lets go of the port at once and finishes what is open. */
+        if (!wr_parent_watch(parent, SIGTERM))
+            _exit(0);
+        (void)sigprocmask(SIG_SETMASK, &s->before, NULL);
+        int status = s->options->run(s->options->user, (uint32_t)i);
+        (void)fflush(NULL);
+        _exit(status);
+    }
+    s->pids[i] = pid;
+    s->started_s[i] = steady_s();
+    stop_if_due(s, pid);
+    return true;
+}
+
+static size_t count_alive(const struct supervisor *s)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < s->options->workers_count; i++)
+        count += s->pids[i] > 0;
+    return count;
+}
+
+static void tell_all(struct supervisor *s, int number)
+{
+    for (size_t i = 0; i < s->options->workers_count; i++)
+        if (s->pids[i] > 0)
+            (void)kill(s->pids[i], number);
+}
+
+static void pause_ms(long ms)
+{
+    struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    (void)nanosleep(&time, NULL);
+}
+
+/* One that dies at once, again and again, is given a little more time each time. */
+static void restart_worker(struct supervisor *s, size_t i)
+{
+    bool was_healthy = steady_s() - s->started_s[i] >= HEALTHY_S;
+
+    s->wait_ms[i] = was_healthy || !s->wait_ms[i] ? RESTART_MS_MIN : s->wait_ms[i] * 2;
+    if (s->wait_ms[i] > RESTART_MS_MAX)
+        s->wait_ms[i] = RESTART_MS_MAX;
+    s->is_replacement[i] = true;
+    pause_ms(s->wait_ms[i]);
+    while (!start_worker(s, i))
+        pause_ms(RESTART_MS_MAX);
+}
+
+static void on_death(struct supervisor *s, size_t i, int status)
+{
+    struct wr_metrics *metrics = s->options->metrics;
+    int suspects = wr_crash_blame(s->options->crashes, s->pids[i]);
+    /* Those that it had accepted and not answered: they are cut off. Being read is only the first
+     * part of that. */
+    long long open = atomic_exchange(&metrics->exchanges[i], 0);
+
+    s->pids[i] = 0;
+    if (s->is_stopping)
+        return;
+    /* What keeps all of the first from beginning is a wrong call. What keeps a later one from it,
+     * or one beside others that serve, such as memory or descriptors that are short for the moment,
+     * may be over when it is tried again. */
+    bool cannot_begin = WIFEXITED(status) && WEXITSTATUS(status) == WR_WORKER_CANNOT_BEGIN;
+    if (cannot_begin && !s->is_replacement[i] && !atomic_load(&metrics->has_begun)) {
+        s->result = WEXITSTATUS(status);
+        s->is_stopping = true;
+        tell_all(s, SIGTERM);
+        return;
+    }
+    fprintf(stderr,
+            "weir serve: a worker %s %d, %lld request%s in its hands, %d of them being read;"
+            " restarted\n",
+            WIFSIGNALED(status) ? "died of signal" : "ended with status",
+            WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), open,
+            open == 1 ? "" : "s", suspects);
+    atomic_fetch_add(&metrics->worker_restarts, 1);
+    restart_worker(s, i);
+}
+
+static void reap_workers(struct supervisor *s)
+{
+    pid_t pid;
+    int status;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+        for (size_t i = 0; i < s->options->workers_count; i++)
+            if (s->pids[i] == pid)
+                on_death(s, i, status);
+}
+
+static void take_signal(struct supervisor *s)
+{
+    bool is_terminals;
+    int number = wr_os_signal_wait(&s->signals, &is_terminals);
+
+    if (number == SIGTERM || number == SIGINT) {
+        s->is_stopping = true;
+        /* Ctrl-C reaches the workers too, and what they are told twice they do not wait for. */
+        if (number == SIGTERM || !is_terminals)
+            tell_all(s, SIGTERM);
+    } else if (number == SIGHUP) {
+        atomic_fetch_add(&s->options->metrics->reloads_told, 1);
+        tell_all(s, SIGHUP);
+    }
+    reap_workers(s);
+}
+
+int wr_supervisor_run(const struct wr_supervisor_options *options)
+{
+    struct supervisor s = {.options = options};
+    static const int numbers[] = {SIGTERM, SIGINT, SIGHUP, SIGCHLD};
+
+    (void)sigemptyset(&s.signals);
+    for (size_t i = 0; i < WR_COUNT_OF(numbers); i++)
+        (void)sigaddset(&s.signals, numbers[i]);
+    (void)sigprocmask(SIG_BLOCK, &s.signals, &s.before);
+    for (size_t i = 0; i < options->workers_count && i < WORKERS_MAX; i++)
+        if (!start_worker(&s, i))
+            return 1;
+    while (count_alive(&s))
+        take_signal(&s);
+    return s.result;
+}
+
+/* ==== bodies that kill ==== */
+
+enum { NOTES_MAX = 256, SUSPECTS_MAX = 256, BLAMES_MAX = 2, NO_NOTE = -1 };
+
+/* Written by one worker each (its pid says whose it is), read by the supervisor when that is dead.
+ */
+struct note {
+    _Atomic int32_t pid; /* 0: free */
+    _Atomic uint64_t body_hash;
+};
+
+struct suspect {
+    _Atomic uint64_t body_hash; /* 0: free */
+    _Atomic uint32_t blames_count;
+};
+
+struct wr_crash_table {
+    struct note notes[NOTES_MAX];
+    struct suspect suspects[SUSPECTS_MAX];
+    _Atomic uint32_t next; /* the suspect to give way where all are taken */
+};
+
+struct wr_crash_table *wr_crash_table_new(void)
+{
+    void *memory = mmap(NULL, sizeof(struct wr_crash_table), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+static bool is_blamed(struct wr_crash_table *table, uint64_t body_hash)
+{
+    for (size_t i = 0; i < SUSPECTS_MAX; i++)
+        if (atomic_load(&table->suspects[i].body_hash) == body_hash)
+            return atomic_load(&table->suspects[i].blames_count) >= BLAMES_MAX;
+    return false;
+}
+
+bool wr_crash_enter(struct wr_crash_table *table, pid_t pid, uint64_t body_hash, int *note)
+{
+    *note = NO_NOTE;
+    if (!table)
+        return true;
+    body_hash |= 1; /* 0 is a free place */
+    if (is_blamed(table, body_hash))
+        return false;
+    for (int i = 0; i < NOTES_MAX && *note == NO_NOTE; i++) {
+        int32_t nobody = 0;
+        if (atomic_compare_exchange_strong(&table->notes[i].pid, &nobody, (int32_t)pid)) {
+            atomic_store(&table->notes[i].body_hash, body_hash);
+            *note = i;
+        }
+    }
+    return true;
+}
+
+void wr_crash_leave(struct wr_crash_table *table, int note)
+{
+    if (!table || note == NO_NOTE)
+        return;
+    atomic_store(&table->notes[note].body_hash, 0);
+    atomic_store(&table->notes[note].pid, 0);
+}
+
+static void suspect_body(struct wr_crash_table *table, uint64_t body_hash)
+{
+    struct suspect *place = NULL;
+    for (size_t i = 0; i < SUSPECTS_MAX; i++) {
+        uint64_t hash = atomic_load(&table->suspects[i].body_hash);
+        if (hash == body_hash) {
+            atomic_fetch_add(&table->suspects[i].blames_count, 1);
+            return;
+        }
+        if (!hash && !place)
+            place = &table->suspects[i];
+    }
+    if (!place)
+        place = &table->suspects[atomic_fetch_add(&table->next, 1) % SUSPECTS_MAX];
+    atomic_store(&place->blames_count, 1);
+    atomic_store(&place->body_hash, body_hash);
+}
+
+int wr_crash_blame(struct wr_crash_table *table, pid_t pid)
+{
+    int count = 0;
+    for (size_t i = 0; table && i < NOTES_MAX; i++) {
+        if (atomic_load(&table->notes[i].pid) != (int32_t)pid)
+            continue;
+        uint64_t body_hash = atomic_exchange(&table->notes[i].body_hash, 0);
+        if (body_hash) {
+            suspect_body(table, body_hash);
+            count++;
+        }
+        atomic_store(&table->notes[i].pid, 0);
+    }
+    return count;
+}
+
+uint64_t wr_crash_hash(weir_span body)
+{
+    enum { ENDS_BYTES = 16 * 1024 };
+    size_t part = body.len < ENDS_BYTES ? body.len : ENDS_BYTES;
+    uint64_t front = wr_hash64_seeded(wr_span_cut(body, 0, part), body.len);
+    return wr_hash64_seeded(wr_span_cut(body, body.len - part, body.len), front);
+}
+
+/* ==== one process that serves ====
+ *
+ * A loop, and all that requests need on it.
  *
  *   start     signals and timers, then the parts of the service, what others need first
  *   run       until SIGTERM or SIGINT
@@ -10,25 +329,6 @@
  * under way still point to it; that is why it can be done
  * WR_PROXY_RELOADS_MAX times and no more.
  */
-#include "proxy/worker.h"
-
-#include <errno.h>
-#include <stdlib.h>
-
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/span.h"
-#include "proxy/audit.h"
-#include "proxy/call_page.h"
-#include "proxy/counts.h"
-#include "proxy/exchange.h"
-#include "proxy/gate.h"
-#include "proxy/mcp_page.h"
-#include "proxy/sidecar.h"
-#include "proxy/steer_page.h"
-#include "proxy/projector.h"
-#include "proxy/tls_settings.h"
-#include "proxy/traffic_page.h"
 
 enum { LOG_MS = 200, DRAIN_TICK_MS = 20, LINE_BYTES_MAX = 256 * 1024 };
 

@@ -1,5 +1,5 @@
 /* A supervisor in a process of its own, with workers that only say that they have begun. */
-#include "proxy/supervisor.h"
+#include "proxy/worker.h"
 
 #include <sched.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-#include "proxy/crash.h"
+#include "proxy/worker.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
