@@ -1,4 +1,16 @@
-/* counts.h -- how providers count prompts, learnt from their answers and shared through the store.
+/* counts.h -- what servers say of their models: how they count prompts, how long a prompt they
+ * take. */
+#ifndef WR_PROXY_COUNTS_H
+#define WR_PROXY_COUNTS_H
+
+#include "engine/record.h"
+#include "models/calibrate.h"
+#include "net/fetch.h"
+#include "proxy/config.h"
+
+/* ==== how providers count ====
+ *
+ * It is learnt from their answers and shared through the store.
  *
  * It is known for each server and model: one name is another model, or another tokenizer,
  * elsewhere.
@@ -11,11 +23,6 @@
  *    takes over what others have added; one that has learnt nothing does so once a minute. So nodes
  *    come to agree, and no request waits for it.
  */
-#ifndef WR_PROXY_COUNTS_H
-#define WR_PROXY_COUNTS_H
-
-#include "engine/record.h"
-#include "models/calibrate.h"
 
 struct wr_counts;
 
@@ -46,5 +53,38 @@ void wr_counts_take(struct wr_counts *counts, const struct wr_record *record);
 /* Adds what was learnt of the model since to the store, and takes over what others have. */
 void wr_counts_sync(struct wr_counts *counts, const char *base_url, const char *model,
                     int64_t now_ms);
+
+/* ==== what local servers have loaded ====
+ *
+ * They are asked beside the requests.
+ *
+ * 1. No request waits for it: a session's first one may go under what the registry says, and a
+ *    later one under what its server says.
+ * 2. Only upstreams on this machine or in a private network are asked, one question at a time, with
+ *    a short time for all of it. What was learnt is kept, and asked for again while it is used:
+ *    a server may be started anew with another size.
+ * 3. The loop asks; threads that project read.
+ */
+
+struct wr_loaded_windows;
+
+struct wr_loaded_windows_options {
+    uv_loop_t *loop;
+    struct wr_fetcher *fetcher; /* borrowed; closed after this */
+};
+
+struct wr_loaded_windows *wr_loaded_windows_new(
+    const struct wr_loaded_windows_options *options);            /* NULL: no memory */
+void wr_loaded_windows_close(struct wr_loaded_windows *windows); /* NULL is fine, here and below */
+void wr_loaded_windows_free(struct wr_loaded_windows *windows);  /* once the loop has run again */
+
+/* Asks in the background, unless it was asked lately, the upstream is far away or one is being
+ * asked now. On the loop. */
+void wr_loaded_windows_ask(struct wr_loaded_windows *windows, const struct wr_upstream *upstream,
+                           const char *model);
+
+/* Tokens; 0: nobody has said. On any thread. */
+uint32_t wr_loaded_windows_find(struct wr_loaded_windows *windows, const char *base_url,
+                                weir_span model);
 
 #endif

@@ -1,4 +1,4 @@
-#include "proxy/loaded_windows.h"
+#include "proxy/counts.h"
 
 #include "tests/test_service.h"
 
