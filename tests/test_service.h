@@ -28,9 +28,9 @@
 
 #include "base/clock.h"
 #include "base/span.h"
+#include "proxy/admit.h"
 #include "proxy/counts.h"
 #include "proxy/exchange.h"
-#include "proxy/gate.h"
 #include "proxy/mcp_page.h"
 #include "proxy/projector.h"
 #include "proxy/sidecar.h"

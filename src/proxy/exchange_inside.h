@@ -6,10 +6,10 @@
 #define WR_PROXY_EXCHANGE_INSIDE_H
 
 #include "api/frames.h"
+#include "proxy/admit.h"
 #include "proxy/answers.h"
 #include "proxy/door.h"
 #include "proxy/exchange.h"
-#include "proxy/gate.h"
 #include "proxy/projector.h"
 #include "proxy/refusal.h"
 

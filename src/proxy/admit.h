@@ -1,10 +1,11 @@
-/* gate.h -- asks the store whether a request may go, and tells it what requests did cost.
+/* admit.h -- asks the store whether a request may go, and tells it what requests did cost.
  *
  * The loop never waits for the store: threads of the gate's own do, each with a handle of its own,
  * and what they were told comes back on the loop. Jobs and costs are taken in the order they came.
+ * What an exchange does with that is in exchange_inside.h.
  */
-#ifndef WR_PROXY_GATE_H
-#define WR_PROXY_GATE_H
+#ifndef WR_PROXY_ADMIT_H
+#define WR_PROXY_ADMIT_H
 
 #include <uv.h>
 

@@ -1,4 +1,4 @@
-#include "proxy/gate.h"
+#include "proxy/admit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
