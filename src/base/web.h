@@ -1,6 +1,6 @@
 /* web.h -- the files of web/page inside the program, and pages that hold all of themselves.
  *
- * `weir serve` gives the files out one by one (proxy/page_files.h). `weir report --html` and
+ * `weir serve` gives the files out one by one (proxy/pages.h). `weir report --html` and
  * `weir simulate --html` write the same scripts and styles into one file, with what is to be shown
  * as JSON beside them, so a chart is drawn by one function wherever it stands.
  *

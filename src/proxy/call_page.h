@@ -12,7 +12,7 @@
 #ifndef WR_PROXY_CALL_PAGE_H
 #define WR_PROXY_CALL_PAGE_H
 
-#include "proxy/page_call.h"
+#include "proxy/pages.h"
 
 /* Its addresses outside /weir/. */
 #define WR_CALL_COMPRESS "/v1/compress"

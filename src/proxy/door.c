@@ -17,7 +17,7 @@
 #include "net/host.h"
 #include "proxy/call_page.h"
 #include "proxy/credential.h"
-#include "proxy/page_files.h"
+#include "proxy/pages.h"
 
 /* ==== who may come in ====
  *

@@ -15,7 +15,6 @@
 #include "base/span.h"
 #include "json/write.h"
 #include "mcp/server.h"
-#include "proxy/page_call.h"
 #include "proxy/pages.h"
 
 struct wr_mcp_page {

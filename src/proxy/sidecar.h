@@ -16,7 +16,7 @@
 #ifndef WR_PROXY_SIDECAR_H
 #define WR_PROXY_SIDECAR_H
 
-#include "proxy/page_call.h"
+#include "proxy/pages.h"
 #include "weir/store.h"
 
 struct weir_session_host;

@@ -17,7 +17,7 @@
 #ifndef WR_PROXY_STEER_PAGE_H
 #define WR_PROXY_STEER_PAGE_H
 
-#include "proxy/page_call.h"
+#include "proxy/pages.h"
 
 struct wr_steer_page;
 

@@ -15,7 +15,6 @@
 #include "json/json.h"
 #include "json/write.h"
 #include "proxy/live_rows.h"
-#include "proxy/page_files.h"
 #include "proxy/pages.h"
 #include "proxy/store_state.h"
 #include "proxy/what_if.h"

@@ -15,7 +15,7 @@
 #define WR_PROXY_TRAFFIC_PAGE_H
 
 #include "proxy/exchange.h"
-#include "proxy/page_call.h"
+#include "proxy/pages.h"
 
 struct wr_traffic_page;
 

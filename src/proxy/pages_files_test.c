@@ -1,4 +1,4 @@
-#include "proxy/page_files.h"
+#include "proxy/pages.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

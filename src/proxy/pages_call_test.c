@@ -1,5 +1,5 @@
 /* A desk of the test's own behind a server: what comes goes back, when the test lets it. */
-#include "proxy/page_call.h"
+#include "proxy/pages.h"
 
 #include "tests/test_service.h"
 
