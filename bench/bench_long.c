@@ -9,8 +9,8 @@
 
 #include "base/limits.h"
 #include "base/span.h"
+#include "engine/engine.h"
 #include "engine/record.h"
-#include "engine/request.h"
 #include "weir/weir.h"
 
 enum { WARM_TURNS = 20, LOOP_TURNS = 25, TURNS = 4000, RESULT_BYTES = 1500, WINDOW = 100000 };

@@ -14,12 +14,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "api/api.h"
+#include "api/lawful.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "engine/cache_marker.h"
-#include "engine/settle.h"
-#include "api/api.h"
-#include "api/lawful.h"
+#include "engine/run.h"
 #include "fuzz/policy_check.h"
 #include "fuzz/project_pieces.h"
 

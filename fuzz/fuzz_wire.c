@@ -11,12 +11,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "api/api.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "engine/request.h"
+#include "engine/engine.h"
 #include "json/splice.h"
 #include "tests/control_plane.h"
-#include "api/api.h"
 
 #define MUST(condition)   \
     do {                  \

@@ -21,8 +21,8 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/vec.h"
+#include "engine/engine.h"
 #include "engine/record.h"
-#include "engine/request.h"
 #include "lab/recall.h"
 
 enum { RECALL_CALL_TOKENS = 60, TRACE_CAP_FIRST = 256 };

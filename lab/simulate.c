@@ -23,7 +23,7 @@
 #include "base/near.h"
 #include "base/span.h"
 #include "base/vec.h"
-#include "engine/request.h"
+#include "engine/engine.h"
 #include "lab/floor.h"
 #include "models/registry.h"
 #include "policy/policy.h"

@@ -17,8 +17,8 @@
 
 #include "base/limits.h"
 #include "base/span.h"
-#include "engine/order_log.h"
-#include "engine/request.h"
+#include "engine/engine.h"
+#include "engine/steer.h"
 #include "policy/marker.h"
 #include "tests/fold_laws.h"
 #include "tests/test_fleet.h"

@@ -22,7 +22,7 @@
 #include "api/own_api.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "engine/request.h"
+#include "engine/engine.h"
 #include "proxy/own.h"
 #include "tests/fold_laws.h"
 #include "tests/test_fleet.h"

@@ -4,7 +4,7 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
-#include "engine/order_log.h"
+#include "engine/steer.h"
 
 /* ---- what is said of the session ---- */
 

@@ -9,7 +9,7 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "cli/open.h"
-#include "engine/request.h"
+#include "engine/engine.h"
 #include "face/inspection.h"
 
 struct inspect_options {

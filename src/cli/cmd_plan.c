@@ -2,7 +2,7 @@
  * will come and what it would cost; with --now it comes with the next request.
  *
  * The stages have said all of it themselves, when the session's last request left
- * (engine/foretell.h): here it is only printed. */
+ * (engine/steer.h): here it is only printed. */
 #include "cli/open.h"
 
 #include <string.h>

@@ -15,7 +15,7 @@
 #include "base/span.h"
 #include "base/text.h"
 #include "base/vec.h"
-#include "engine/order_log.h"
+#include "engine/steer.h"
 #include "proxy/config.h"
 
 enum { PINNED_OFTEN = 3 };

@@ -33,7 +33,7 @@ enum { SENTENCES_MAX = 12, PATH_BYTES_MAX = 48 };
 struct asked {
     bool shows_all, has_segment;
     uint64_t segment;
-    /* What the session's last request left of itself (engine/foretell.h): names, ages, prices. Of a
+    /* What the session's last request left of itself (engine/steer.h): names, ages, prices. Of a
      * report in a file there is none. */
     struct wr_steering steering;
 };

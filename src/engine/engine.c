@@ -1,25 +1,301 @@
-/* The public engine: what is made once and used for all requests.
+/* The public engine and its requests.
  *
- * Beside the models, the meter, the policies and the odds it holds memories, each of which changes
- * nothing but time: of calls and their handles, of texts that stages made, of how bodies began that
- * came and that were sent, of folds to go on from, and of marks that could not be written yet.
- * Requests point into the first of them, so an engine that is given up lives until the last of its
- * requests is freed.
- */
+ * A request is a body that was read, its segments to look at, and edits by hand. Everything lives
+ * in its arena. Bodies that were written are kept until the request is freed, however often it is
+ * written, because the caller may hold any of them.
+ *
+ * The engine is made once and used for all requests. Beside the models, the meter, the policies and
+ * the odds it holds memories, each of which changes nothing but time: of calls and their handles,
+ * of texts that stages made, of how bodies began that came and that were sent, of folds to go on
+ * from, and of marks that could not be written yet. Requests point into the first of them, so an
+ * engine that is given up lives until the last of its requests is freed. */
 #include "engine/engine.h"
 
 #include <stdlib.h>
 
+#include "api/api.h"
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/sized.h"
-#include "engine/foretell.h"
+#include "base/utf8.h"
 #include "engine/projection_policy.h"
 #include "engine/record.h"
+#include "engine/run.h"
+#include "engine/steer.h"
 #include "models/cost.h"
 #include "policy/worth.h"
 #include "transcript/starts.h"
 #include "weir/engine.h"
+
+/* ---- a request ---- */
+
+const char *weir_version(void)
+{
+    return WEIR_VERSION_STRING;
+}
+
+static weir_status make_ranges(struct weir_request *r)
+{
+    const struct wr_transcript *t = &r->transcript;
+    uint32_t total = 0;
+
+    r->ranges_start = WR_ARENA_ARRAY(&r->arena, uint32_t, (size_t)t->segments_count + 1);
+    if (!r->ranges_start)
+        return wr_arena_status(&r->arena);
+    for (uint32_t i = 0; i < t->segments_count; i++) {
+        r->ranges_start[i] = total;
+        total += t->segments[i].parts_count;
+    }
+    r->ranges = WR_ARENA_ARRAY(&r->arena, weir_range, total);
+    if (!r->ranges)
+        return wr_arena_status(&r->arena);
+    for (uint32_t i = 0; i < t->segments_count; i++) {
+        for (uint32_t p = 0; p < t->segments[i].parts_count; p++) {
+            const struct wr_json_node *node = &r->doc.nodes[t->segments[i].parts[p]];
+            r->ranges[r->ranges_start[i] + p] = (weir_range){node->start + 1, node->end - 1};
+        }
+    }
+    return WEIR_OK;
+}
+
+static weir_status read_body(struct weir_request *r, struct wr_memo *memo, weir_span body,
+                             const struct weir_request_options *options, struct weir_err *err)
+{
+    struct weir_request_options own;
+    weir_status status = WR_OPTIONS_READ(&own, options, err);
+    if (status)
+        return status;
+    struct wr_starts *starts = r->engine ? wr_engine_starts(r->engine) : NULL;
+    struct wr_start start;
+    struct wr_json_options json = {.start =
+                                       wr_starts_find(starts, body, &start) ? &start.json : NULL};
+    struct wr_api_options reading = {
+        .dialect = own.dialect, .path = own.path, .memo = memo, .start = &start};
+    status = wr_json_parse(&r->doc, &r->arena, body, &json, err);
+    if (!status)
+        status = wr_api_read(&r->transcript, &r->arena, &r->doc, &reading, err);
+    if (status)
+        return status;
+    wr_starts_keep(starts, &r->transcript, &start);
+    r->transcript.start = NULL;
+    status = make_ranges(r);
+    if (!status)
+        status = wr_plan_init(&r->plan, &r->arena, &r->transcript);
+    return status ? wr_fail(err, status, 0, "%s", weir_status_text(status)) : WEIR_OK;
+}
+
+weir_status wr_request_new(weir_span body, const struct weir_request_options *options,
+                           struct weir_engine *engine, struct weir_request **request,
+                           struct weir_err *err)
+{
+    *request = NULL;
+    struct weir_request *r = calloc(1, sizeof(*r));
+    if (!r)
+        return wr_fail(err, WEIR_NOMEM, 0, "%s", weir_status_text(WEIR_NOMEM));
+    wr_arena_init(&r->arena, WR_ARENA_BYTES_MAX);
+    r->engine = engine;
+    struct wr_memo *memo = engine ? wr_engine_enter(engine) : NULL;
+    weir_status status = read_body(r, memo, body, options, err);
+    if (status) {
+        weir_request_free(r);
+        return status;
+    }
+    *request = r;
+    return WEIR_OK;
+}
+
+weir_status weir_request_new(weir_span body, const struct weir_request_options *options,
+                             struct weir_request **request, struct weir_err *err)
+{
+    return wr_request_new(body, options, NULL, request, err);
+}
+
+void weir_request_free(struct weir_request *request)
+{
+    if (!request)
+        return;
+    for (struct wr_written *w = request->written; w; w = w->older)
+        wr_buf_release(&w->body);
+    wr_arena_release(&request->arena);
+    if (request->engine)
+        wr_engine_leave(request->engine);
+    free(request);
+}
+
+weir_dialect weir_request_dialect(const struct weir_request *request)
+{
+    return request->transcript.dialect;
+}
+
+weir_span weir_request_model(const struct weir_request *request)
+{
+    return request->transcript.model;
+}
+
+uint32_t weir_request_turns(const struct weir_request *request)
+{
+    return request->transcript.turns_count;
+}
+
+uint32_t weir_request_loops(const struct weir_request *request)
+{
+    return request->transcript.loops_count;
+}
+
+uint32_t weir_request_segments(const struct weir_request *request)
+{
+    return request->transcript.segments_count;
+}
+
+bool weir_request_is_delta(const struct weir_request *request)
+{
+    return request->transcript.is_delta;
+}
+
+static struct weir_handles view_handles(const struct wr_tool_handles *h)
+{
+    if (!h)
+        return (struct weir_handles){
+            .offset = -1, .limit = -1, .next_offset = -1, .total_lines = -1};
+    return (struct weir_handles){
+        .effect = wr_effect_kind_text(h->kind),
+        .path = h->path,
+        .query = h->query,
+        .command = h->command,
+        .process_id = h->process_id,
+        .cursor = h->cursor,
+        .mode = h->mode,
+        .spill_path = h->spill_path,
+        .start_line = h->start_line,
+        .end_line = h->end_line,
+        .offset = h->offset,
+        .limit = h->limit,
+        .next_offset = h->next_offset,
+        .total_lines = h->total_lines,
+        .has_exit_code = h->has_exit_code,
+        .exit_code = h->exit_code,
+        .truncated = wr_tool_cut_text(h->cut),
+    };
+}
+
+weir_status weir_request_segment(const struct weir_request *request, uint32_t index,
+                                 struct weir_segment *view)
+{
+    static const char *const stale[] = {
+        [WR_FRESH] = "no", [WR_MAYBE_STALE] = "maybe", [WR_STALE] = "yes"};
+    if (index >= request->transcript.segments_count)
+        return WEIR_NOTFOUND;
+    const struct wr_segment *s = &request->transcript.segments[index];
+    *view = (struct weir_segment){
+        .index = index,
+        .turn = s->turn,
+        .loop = s->loop,
+        .group = s->group,
+        .pair = s->pair,
+        .role = s->role,
+        .kind = s->kind,
+        .class_ = s->class_,
+        .why = s->why,
+        .why_other = s->why_other,
+        .tool = s->tool,
+        .call_id = s->call_id,
+        .span = wr_segment_range(&request->transcript, s),
+        .parts = request->ranges + request->ranges_start[index],
+        .parts_count = s->parts_count,
+        .is_error = s->is_error || (s->handles && s->handles->is_error),
+        .is_steering = s->is_steering,
+        .is_superseded = s->is_superseded,
+        .stale = stale[s->staleness],
+        .handles = view_handles(s->handles),
+    };
+    return WEIR_OK;
+}
+
+weir_status weir_request_text(struct weir_request *request, uint32_t index, weir_span *text)
+{
+    if (index >= request->transcript.segments_count)
+        return WEIR_NOTFOUND;
+    *text = wr_segment_text(&request->transcript, &request->transcript.segments[index],
+                            &request->arena);
+    return text->ptr ? WEIR_OK : wr_arena_status(&request->arena);
+}
+
+weir_status weir_request_edit(struct weir_request *request, uint32_t index, weir_span text,
+                              struct weir_err *err)
+{
+    size_t valid_bytes = wr_utf8_check(text, true);
+    if (valid_bytes != text.len)
+        return wr_fail(err, WEIR_INVALID, 0,
+                       "the new text of segment %u is not UTF-8 from its byte %zu on", index,
+                       valid_bytes);
+    weir_span kept = wr_arena_copy(&request->arena, text);
+    if (!kept.ptr)
+        return wr_fail(err, wr_arena_status(&request->arena), 0, "no memory for the edit");
+    struct wr_change change = {
+        .segment = index, .form = WR_FORM_EDITED, .text = kept, .refers_to = WR_SEGMENT_NONE};
+    return wr_plan_set(&request->plan, &change, err);
+}
+
+weir_status weir_request_drop(struct weir_request *request, uint32_t index, struct weir_err *err)
+{
+    return wr_plan_drop(&request->plan, index, err);
+}
+
+static void fill_report(struct weir_write_report *report, const struct wr_settled *settled)
+{
+    const struct wr_finding *first = &settled->first;
+    *report = (struct weir_write_report){settled->rolled_back_count, settled->is_fallback,
+                                         first->found ? first->segment : WEIR_NONE,
+                                         first->found ? first->what : NULL};
+}
+
+struct wr_buf *wr_request_output(struct weir_request *request)
+{
+    struct wr_written *written = WR_ARENA_ARRAY(&request->arena, struct wr_written, 1);
+    if (!written)
+        return NULL;
+    wr_buf_init(&written->body, WR_OUTPUT_BYTES_MAX);
+    written->older = request->written;
+    request->written = written;
+    return &written->body;
+}
+
+bool wr_request_take_output(struct weir_request *request, weir_span body, struct wr_buf *out)
+{
+    for (struct wr_written *w = request->written; w; w = w->older) {
+        if (w->body.bytes != body.ptr || w->body.len != body.len || !body.ptr)
+            continue;
+        *out = w->body;
+        wr_buf_init(&w->body, WR_OUTPUT_BYTES_MAX);
+        return true;
+    }
+    return false;
+}
+
+/* What it takes to write is given back at once: a request may be written any number of times. */
+weir_status weir_request_write(struct weir_request *request, weir_span *body,
+                               struct weir_write_report *report, struct weir_err *err)
+{
+    struct wr_settled settled;
+    struct wr_arena scratch;
+    struct wr_buf *out = wr_request_output(request);
+
+    if (!out)
+        return wr_fail(err, wr_arena_status(&request->arena), 0, "no memory to write the request");
+    wr_arena_init(&scratch, WR_ARENA_BYTES_MAX);
+    weir_status status = wr_plan_settle(&request->plan, &scratch, out, &settled, err);
+    wr_arena_release(&scratch);
+    if (status || settled.body.ptr != out->bytes)
+        wr_buf_release(out);
+    if (status)
+        return status;
+    *body = settled.body;
+    if (report)
+        fill_report(report, &settled);
+    return WEIR_OK;
+}
+
+/* ---- the engine ---- */
 
 enum { BYTES_A_TOKEN = 4 }; /* where a sum needs no more than that */
 
@@ -287,27 +563,4 @@ weir_status weir_engine_project(struct weir_engine *engine, struct weir_request 
         return WEIR_OK;
     *projected = (struct weir_projected){.body = request->doc.text};
     return wr_fail(err, status, 0, "%s", weir_status_text(status));
-}
-
-/* ==== prices ==== */
-
-static uint32_t percent(uint64_t price, uint64_t of)
-{
-    return (uint32_t)((price * 100 + of / 2) / of);
-}
-
-struct wr_fold_prices wr_fold_prices_of(const struct wr_model *model)
-{
-    struct wr_prices p = wr_model_prices(model, 0, NULL);
-    struct wr_fold_prices prices = {0};
-    if (p.input == WR_PRICE_UNSET || !p.input)
-        return prices;
-    prices.write_pct = percent(p.cache_write, p.input);
-    /* What a cache that promises no hit does not read costs what input does. */
-    uint64_t hits = wr_cache_read_likely(model, 100);
-    prices.read_pct =
-        (uint32_t)((percent(p.cache_read, p.input) * hits + 100 * (100 - hits)) / 100);
-    prices.output_pct = p.output == WR_PRICE_UNSET ? 0 : percent(p.output, p.input);
-    prices.tier_tokens = model->tiers_count ? model->tiers[0].above_tokens : 0;
-    return prices;
 }

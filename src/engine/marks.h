@@ -22,19 +22,6 @@
 #include "policy/fold.h"
 #include "weir/store.h"
 
-/* A request that was sent. */
-struct wr_sent {
-    bool is_known;
-    uint32_t turn;
-    int64_t at_ms;
-    uint64_t model, head, policy; /* hashes */
-    uint64_t window_tokens;
-    wr_hash128 forms; /* of what was sent */
-    bool is_cached;   /* it had no cache marker, and the provider caches the session all the same */
-    bool is_exact;    /* somebody had said that it goes as it came */
-    uint64_t orders;  /* so many of the session's orders were heard by then (engine/order_log.h) */
-};
-
 struct wr_marks_held; /* marks that wait for the store */
 
 WEIR_MUST_USE weir_status wr_marks_held_new(struct wr_marks_held **held);

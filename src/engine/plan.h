@@ -1,7 +1,7 @@
 /* plan.h -- what is to be changed in a request: a list of changes, each naming its segment.
  *
  * A plan is data. Building one checks nothing but that the segment can be changed that way at all;
- * engine/settle.h applies it and has the result validated.
+ * engine/run.h applies it and has the result validated.
  */
 #ifndef WR_ENGINE_PLAN_H
 #define WR_ENGINE_PLAN_H

@@ -25,12 +25,12 @@
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "engine/engine.h"
-#include "engine/projection_policy.h"
 #include "engine/cache_marker.h"
-#include "engine/run_record.h"
+#include "engine/projection_policy.h"
+#include "engine/record.h"
 #include "models/cost.h"
 #include "models/window.h"
+#include "policy/worth.h"
 
 enum { TTL_MS = 300000, TTL_LONG_MS = 3600000 }; /* of a marker that says nothing, and "1h" */
 enum { TRIES_MAX = 3, SESSION_HEX_BYTES = 32 };

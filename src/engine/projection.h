@@ -1,23 +1,23 @@
 /* projection.h -- one request on its way through the engine, from the body that was read to the
  * body that is sent.
  *
- *   weir_request    the body, read (engine/request.h)
+ *   weir_request    the body, read (engine/engine.h)
  *   wr_projection   that request under way: whose it is, its model, window, policy and marks
  *     wr_run        what the policy makes of it: the fold, the plan, the result (engine/run.h)
  *       wr_plan     which segments change, and what they say from then on (engine/plan.h)
- *       wr_settled  the plan carried out and checked (engine/settle.h)
+ *       wr_settled  the plan carried out and checked (engine/run.h)
  *   wr_record       what was done and why (engine/record.h)
  *   weir_projected  what the caller gets
  */
 #ifndef WR_ENGINE_PROJECTION_H
 #define WR_ENGINE_PROJECTION_H
 
-#include "engine/fold_memo.h"
+#include "engine/engine.h"
 #include "engine/marks.h"
-#include "engine/order_log.h"
 #include "engine/record.h"
-#include "engine/request.h"
 #include "engine/run.h"
+#include "engine/steer.h"
+#include "engine/trail.h"
 #include "models/window.h"
 #include "policy/meter.h"
 #include "policy/policy.h"

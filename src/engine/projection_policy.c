@@ -21,7 +21,7 @@
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "engine/order_log.h"
+#include "engine/steer.h"
 
 enum { PIN_BYTES_MAX = WR_TOOLS_BYTES_MAX + 256, FULL_NAME_BYTES = 32 };
 

@@ -43,7 +43,7 @@ enum wr_policy_change wr_projection_change_of_policy(struct wr_projection *p,
 
 /* ---- projection orders ----
  *
- * What was said of a request's session (engine/order_log.h), heard by it.
+ * What was said of a request's session (engine/steer.h), heard by it.
  */
 
 /* Puts what no request of this conversation has heard yet into the marks of the newest turn. Behind

@@ -14,7 +14,7 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
-#include "engine/request.h"
+#include "engine/engine.h"
 #include "face/call_frame.h"
 #include "face/face.h"
 #include "face/inspection.h"

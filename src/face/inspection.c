@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/span.h"
-#include "engine/request.h"
+#include "engine/engine.h"
 
 static void add_to_tally(struct wr_tally *tally, uint64_t bytes, uint64_t tokens)
 {

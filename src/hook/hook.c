@@ -22,8 +22,8 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/span.h"
+#include "engine/engine.h"
 #include "engine/record_row.h"
-#include "engine/request.h"
 #include "policy/marker.h"
 #include "store/ledger.h"
 

@@ -2,15 +2,15 @@
  * about: the same for the command line, HTTP and MCP (docs/steer.md).
  *
  * Whoever says something needs the store alone: the next request of the session, in whatever
- * process it comes, hears it there (engine/order_log.h). What the last request left of itself for
+ * process it comes, hears it there (engine/steer.h). What the last request left of itself for
  * this, what is out, what the next step would take and what it would cost, is its plan
- * (engine/foretell.h), a note in the same store.
+ * (engine/steer.h), a note in the same store.
  */
 #ifndef WR_LEDGER_STEER_H
 #define WR_LEDGER_STEER_H
 
 #include "base/arena.h"
-#include "engine/order_log.h"
+#include "engine/steer.h"
 #include "json/json.h"
 #include "json/write.h"
 #include "store/ledger.h"

@@ -337,7 +337,7 @@ WEIR_MUST_USE weir_status wr_fold_imagine(struct wr_fold *imagined, const struct
  * A state owns copies of all it needs: it outlives the request it was taken of. It fits a later
  * request where everything up to its end is the same: tokens, framing, and which segments are
  * turns, loops, groups and pairs. What the segments say, the policy and the facts are for the
- * caller to compare (engine/fold_memo.h). */
+ * caller to compare (engine/trail.h). */
 
 struct wr_fold_state;
 

@@ -14,7 +14,7 @@
  *                            that the session began with (docs/quality.md)
  *
  * A fold hears them turn by turn (struct wr_fold_turn); `exact` and `resume` are for whoever
- * chooses its policy. How they come to a session is in engine/order_log.h.
+ * chooses its policy. How they come to a session is in engine/steer.h.
  */
 #ifndef WR_POLICY_ORDERS_H
 #define WR_POLICY_ORDERS_H

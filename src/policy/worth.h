@@ -9,7 +9,11 @@
 #ifndef WR_POLICY_WORTH_H
 #define WR_POLICY_WORTH_H
 
+#include "models/registry.h"
 #include "policy/fold.h"
+
+/* A model's prices in percent of plain input; all zero where its price of input is not known. */
+struct wr_fold_prices wr_fold_prices_of(const struct wr_model *model);
 
 /* Prices where the model's are not known: those of most. */
 struct wr_fold_prices wr_worth_prices(const struct wr_fold *fold);

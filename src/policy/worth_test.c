@@ -7,7 +7,6 @@
 
 #include "base/span.h"
 #include "engine/record.h"
-#include "engine/run_record.h"
 #include "policy/stage.h"
 #include "tests/test_run.h"
 

@@ -22,7 +22,7 @@
 #include "base/limits.h"
 #include "base/os.h"
 #include "base/span.h"
-#include "engine/request.h"
+#include "engine/engine.h"
 #include "models/lookup.h"
 #include "proxy/budgets.h"
 #include "proxy/exchange_inside.h"

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "engine/request.h"
+#include "engine/engine.h"
 #include "face/face.h"
 #include "json/json.h"
 #include "json/write.h"

@@ -23,7 +23,7 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
-#include "engine/request.h"
+#include "engine/engine.h"
 #include "face/face.h"
 #include "json/json.h"
 #include "json/write.h"

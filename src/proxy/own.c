@@ -22,7 +22,7 @@
 #include <string.h>
 
 #include "base/span.h"
-#include "engine/request.h"
+#include "engine/engine.h"
 #include "engine/trail.h"
 #include "mcp/tool.h"
 #include "proxy/own_kept.h"

@@ -17,7 +17,7 @@
 
 #include "base/hash.h"
 #include "base/span.h"
-#include "engine/order_log.h"
+#include "engine/steer.h"
 #include "policy/orders.h"
 #include "proxy/config.h"
 

@@ -13,8 +13,8 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/span.h"
+#include "engine/engine.h"
 #include "engine/record.h"
-#include "engine/request.h"
 
 weir_span wr_task_failure(weir_status status, uint64_t took_us)
 {

@@ -48,7 +48,7 @@ void wr_thread_stores_empty_shadow(struct wr_thread_stores *stores);
 
 /* ---- what is kept of a projection ---- */
 
-/* What a session's last request foretells (engine/foretell.h), kept for `weir plan` and whoever
+/* What a session's last request foretells (engine/steer.h), kept for `weir plan` and whoever
  * else wants to say something of the session (ledger/steer.h): when the request, which was
  * projected, has left. Where there is nothing to tell, or no room, nothing is kept. */
 void wr_plan_keep(struct wr_notes *notes, struct weir_request *request, weir_span tenant,

@@ -20,7 +20,7 @@
 #define WR_QUALITY_LEARNING_H
 
 #include "base/limits.h"
-#include "engine/record_quality.h"
+#include "engine/record.h"
 #include "policy/marker.h"
 
 enum {

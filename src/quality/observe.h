@@ -12,7 +12,7 @@
 #include <stdbool.h>
 
 #include "api/answer.h"
-#include "engine/record_quality.h"
+#include "engine/record.h"
 #include "transcript/transcript.h"
 #include "weir/span.h"
 

@@ -13,7 +13,7 @@
 #include "base/ascii.h"
 #include "base/err.h"
 #include "base/span.h"
-#include "engine/request.h"
+#include "engine/engine.h"
 #include "policy/marker.h"
 #include "session/disk.h"
 #include "session/follow.h"

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "engine/request.h"
+#include "engine/engine.h"
 
 enum { YELLOW_PERCENT = 70, RED_PERCENT = 90, ABOUT_CHARS_MAX = 80 };
 

@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "base/sized.h"
 #include "base/span.h"
-#include "engine/request.h"
+#include "engine/engine.h"
 #include "policy/policy.h"
 #include "session/disk.h"
 

@@ -79,7 +79,7 @@ WEIR_MUST_USE weir_status wr_ledger_keep(struct wr_ledger *ledger, const struct 
                                          size_t rows_count, const struct wr_ledger_note *notes,
                                          size_t notes_count, struct weir_err *err);
 
-/* The key of the note that a session's plan is (engine/foretell.h). */
+/* The key of the note that a session's plan is (engine/steer.h). */
 void wr_plan_key(weir_span session, unsigned char key[WR_LEDGER_KEY_BYTES]);
 
 /* WEIR_NOTFOUND: the tenant has none of that key. `data` lives until the next call. */

@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "engine/settle.h"
+#include "engine/run.h"
 #include "face/call_args.h"
 #include "json/json.h"
 #include "json/splice.h"

@@ -1,4 +1,4 @@
-#include "engine/settle.h"
+#include "engine/run.h"
 
 #include "tests/test_plan.h"
 

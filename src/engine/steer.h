@@ -1,4 +1,5 @@
-/* order_log.h -- what users say about sessions (policy/orders.h), on its way to their next request.
+/* steer.h -- what users say about sessions (policy/orders.h), on its way to their next request; and
+ * what they are told of them.
  *
  * 1. Orders are numbered from 1 in their session, and stay. Each is a pin of the session's in the
  *    store, whatever store that is; the newest number is one more. So whoever says something needs
@@ -8,9 +9,10 @@
  * 3. Two who say something at once both are heard: a number that is taken is not taken again.
  * 4. `exact` and `resume` may also be said of all sessions of a tenant at once.
  */
-#ifndef WR_ENGINE_ORDER_LOG_H
-#define WR_ENGINE_ORDER_LOG_H
+#ifndef WR_ENGINE_STEER_H
+#define WR_ENGINE_STEER_H
 
+#include "base/buf.h"
 #include "policy/orders.h"
 #include "weir/store.h"
 
@@ -50,5 +52,26 @@ struct wr_order_said {
  * WEIR_INVALID: an order is none that can be written. */
 WEIR_MUST_USE weir_status wr_order_say(struct weir_store *store, const struct wr_order_said *said,
                                        struct wr_order_head *head, struct weir_err *err);
+
+/* ---- what would become of it ----
+ *
+ * A session's plan: what is out of its prompt, what the next step would take, and what it would
+ * cost to take that now, to undo the last step, or to send everything as it came.
+ *
+ * It is found out by the stages themselves: the fold that has just run is gone on from, as if the
+ * next request came and somebody had said `now`, `undo` or `exact` (policy/orders.h) before it. The
+ * engine alone can: the transcript is there only while its request is. So whoever wants to show a
+ * plan later keeps what is written here (docs/steer.md has the format).
+ *
+ * Prices are what is written into the provider's cache again, less what reading it would have cost,
+ * as the ledger has it afterwards (ledger/tally.c). Names of tools, paths and how command lines
+ * begin are in it; nothing else that was said.
+ */
+
+struct wr_projection;
+
+/* Appends it as one JSON object. WEIR_NOTFOUND: there is nothing to tell of this request: it has no
+ * marks, or was sent as it came because something was wrong. */
+WEIR_MUST_USE weir_status wr_foretell(struct wr_projection *p, struct wr_buf *out);
 
 #endif

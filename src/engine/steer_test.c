@@ -1,20 +1,122 @@
-/* A plan against what then happens: the request that hears `now`, `undo` or `exact` is sent as the
- * plan before it said, to the token; and so is a session that rules and learning had words for. */
-#include "engine/foretell.h"
+#include "engine/steer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/limits.h"
 #include "base/span.h"
-#include "engine/order_log.h"
+#include "engine/engine.h"
 #include "engine/record.h"
-#include "engine/request.h"
+#include "tests/test_dir.h"
 #include "weir/weir.h"
+
+/* ---- said ---- */
+
+static weir_status say(struct weir_store *store, const char *session, const char *line,
+                       struct wr_order_head *head)
+{
+    struct wr_order order;
+    assert_true(wr_order_read(wr_span_of(line), &order));
+    struct wr_order_said said = {.tenant = WR_LIT("t"),
+                                 .session = wr_span_of(session),
+                                 .orders = &order,
+                                 .orders_count = 1,
+                                 .now_ms = 1000};
+    return wr_order_say(store, &said, head, NULL);
+}
+
+static void expect_pins(struct weir_store *store, const char *session, const char *wanted)
+{
+    struct wr_order_head head;
+    struct wr_arena arena;
+    struct wr_buf pins;
+
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    wr_buf_init(&pins, 4096);
+    assert_int_equal(wr_order_head_read(store, WR_LIT("t"), wr_span_of(session), &head), WEIR_OK);
+    assert_int_equal(
+        wr_order_pins(store, WR_LIT("t"), wr_span_of(session), head.count, &arena, &pins), WEIR_OK);
+    assert_true(wr_span_is(wr_buf_view(&pins), wanted));
+    wr_buf_release(&pins);
+    wr_arena_release(&arena);
+}
+
+static void what_is_said_is_counted_and_kept(void **state)
+{
+    struct weir_store *store;
+    struct wr_order_head head;
+    (void)state;
+
+    assert_int_equal(weir_store_new_memory(0, &store), WEIR_OK);
+    assert_int_equal(wr_order_head_read(store, WR_LIT("t"), WR_LIT("s"), &head), WEIR_OK);
+    assert_int_equal(head.count, 0);
+    assert_int_equal(say(store, "s", "pin tool Read", &head), WEIR_OK);
+    assert_int_equal(say(store, "s", "pin path a.c", &head), WEIR_OK);
+    assert_int_equal(say(store, "s", "exact", &head), WEIR_OK);
+    assert_true(head.count == 3 && head.is_exact);
+    assert_int_equal(say(store, "s", "unpin tool Read", &head), WEIR_OK);
+    assert_true(head.count == 4 && head.is_exact);
+    assert_int_equal(say(store, "s", "resume", &head), WEIR_OK);
+    assert_false(head.is_exact);
+    expect_pins(store, "s", "pin path a.c\n");
+    expect_pins(store, "another", "");
+    weir_store_close(store);
+}
+
+/* Two processes: neither takes the other's number. */
+static void two_who_speak_at_once_are_both_heard(void **state)
+{
+    struct weir_store *stores[2];
+    struct wr_order_head head;
+    struct wr_test_dir dir = wr_test_dir_fast();
+    char line[64];
+    (void)state;
+
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(weir_store_open(dir.path, NULL, &stores[i], NULL, NULL), WEIR_OK);
+    for (int i = 0; i < 6; i++) {
+        (void)snprintf(line, sizeof(line), "pin path %d.c", i);
+        assert_int_equal(say(stores[i % 2], "s", line, &head), WEIR_OK);
+    }
+    assert_int_equal(head.count, 6);
+    expect_pins(stores[0], "s",
+                "pin path 0.c\npin path 1.c\npin path 2.c\npin path 3.c\npin path 4.c\n"
+                "pin path 5.c\n");
+    for (int i = 0; i < 2; i++)
+        weir_store_close(stores[i]);
+    wr_test_dir_remove(&dir);
+}
+
+static void a_session_has_so_many_pins_at_most(void **state)
+{
+    struct weir_store *store;
+    struct wr_order_head head;
+    weir_status status = WEIR_OK;
+    char line[64];
+    int i = 0;
+    (void)state;
+
+    assert_int_equal(weir_store_new_memory(0, &store), WEIR_OK);
+    for (; i <= WR_ORDER_PINS_MAX && !status; i++) {
+        (void)snprintf(line, sizeof(line), "pin path %d.c", i);
+        status = say(store, "s", line, &head);
+    }
+    assert_int_equal(status, WEIR_LIMIT);
+    assert_int_equal(i, WR_ORDER_PINS_MAX + 1);
+    assert_int_equal(say(store, "s", "unpin path 3.c", &head), WEIR_OK);
+    assert_int_equal(say(store, "s", "pin path new.c", &head), WEIR_OK);
+    weir_store_close(store);
+}
+
+/* ---- foretold ---- */
+
+/* A plan against what then happens: the request that hears `now`, `undo` or `exact` is sent as the
+ * plan before it said, to the token; and so is a session that rules and learning had words for. */
 
 enum { LINES = 150, BODY_BYTES_MAX = 1 << 20, READS_MAX = 12 };
 
@@ -118,7 +220,7 @@ static void ask(struct talk *t, bool is_another)
     wr_buf_release(&body);
 }
 
-static void say(struct talk *t, enum wr_order_kind kind, const char *path)
+static void foretold_say(struct talk *t, enum wr_order_kind kind, const char *path)
 {
     struct wr_order order = {
         .kind = kind, .pin = WR_PIN_PATH, .name = wr_span_of(path), .of = {"", 0}};
@@ -182,7 +284,7 @@ static void what_is_foretold_comes_true(void **state)
         if (a_request > 0 && (back < 10 * a_request - 10 || back > 10 * a_request + 10))
             fail_msg("%s: %lld for what comes back, %lld to read it", rows[i].part, (long long)back,
                      (long long)a_request);
-        say(&t, rows[i].order, "");
+        foretold_say(&t, rows[i].order, "");
         ask(&t, i % 2);
         assert_true(t.record.is_step);
         assert_string_equal(t.record.step_reason.ptr, rows[i].reason);
@@ -262,7 +364,7 @@ static void each_piece_has_its_age(void **state)
     open_talk(&t, NULL);
     for (int i = 0; i < 6; i++)
         ask(&t, false);
-    say(&t, WR_ORDER_NOW, "");
+    foretold_say(&t, WR_ORDER_NOW, "");
     ask(&t, false);
     wr_json_id out = wr_json_find(&t.plan, 0, "out");
     wr_json_id pieces = wr_json_find(&t.plan, out, "pieces");
@@ -326,7 +428,7 @@ static void words_are_heard_once(void **state)
         t.tools = rows[i].later;
         for (int n = 0; n < 5; n++)
             ask(&t, n == 3);
-        say(&t, WR_ORDER_NOW, "");
+        foretold_say(&t, WR_ORDER_NOW, "");
         ask(&t, true);
         if (is_whole(&t, 1) != rows[i].is_kept || t.record.blind_odds_pct != rows[i].odds_pct)
             fail_msg("%s: %s, %llu %%", rows[i].behaviour, is_whole(&t, 1) ? "whole" : "out",
@@ -343,9 +445,9 @@ static void a_rule_is_unpinned_in_one_session(void **state)
     open_talk(&t, "-path:src/f1.c");
     for (int i = 0; i < 6; i++)
         ask(&t, false);
-    say(&t, WR_ORDER_UNPIN, "src/f1.c");
+    foretold_say(&t, WR_ORDER_UNPIN, "src/f1.c");
     ask(&t, true);
-    say(&t, WR_ORDER_NOW, "");
+    foretold_say(&t, WR_ORDER_NOW, "");
     ask(&t, true);
     assert_true(t.record.is_step);
     assert_false(is_whole(&t, 1));
@@ -360,7 +462,7 @@ static void the_same_request_hears_too(void **state)
     open_talk(&t, NULL);
     for (int i = 0; i < 6; i++)
         ask(&t, false);
-    say(&t, WR_ORDER_NOW, "");
+    foretold_say(&t, WR_ORDER_NOW, "");
     t.reads--;
     ask(&t, false);
     assert_true(t.record.is_step);
@@ -376,17 +478,17 @@ static void a_pin_is_priced_and_comes_back(void **state)
     open_talk(&t, NULL);
     for (int i = 0; i < 6; i++)
         ask(&t, false);
-    say(&t, WR_ORDER_NOW, "");
+    foretold_say(&t, WR_ORDER_NOW, "");
     ask(&t, false);
     assert_false(is_whole(&t, 1));
     assert_true(number_in(&t, "out", "pieces_count") > 0);
     assert_int_equal(number_in(&t, "out", "pinned_count"), 0);
-    say(&t, WR_ORDER_PIN, "src/f1.c");
+    foretold_say(&t, WR_ORDER_PIN, "src/f1.c");
     ask(&t, true);
     assert_false(t.record.is_step);
     assert_false(is_whole(&t, 1));
     assert_int_equal(number_in(&t, "out", "pinned_count"), 1);
-    say(&t, WR_ORDER_BACK, "");
+    foretold_say(&t, WR_ORDER_BACK, "");
     ask(&t, true);
     assert_true(t.record.is_step);
     assert_string_equal(t.record.step_reason.ptr, "pinned");
@@ -398,14 +500,19 @@ static void a_pin_is_priced_and_comes_back(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_foretold_comes_true),
-                                       cmocka_unit_test(each_piece_has_its_money),
-                                       cmocka_unit_test(what_is_written_again_has_its_price),
-                                       cmocka_unit_test(each_piece_has_its_age),
-                                       cmocka_unit_test(a_plan_leaves_no_trace),
-                                       cmocka_unit_test(words_are_heard_once),
-                                       cmocka_unit_test(the_same_request_hears_too),
-                                       cmocka_unit_test(a_rule_is_unpinned_in_one_session),
-                                       cmocka_unit_test(a_pin_is_priced_and_comes_back)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_said_is_counted_and_kept),
+        cmocka_unit_test(two_who_speak_at_once_are_both_heard),
+        cmocka_unit_test(a_session_has_so_many_pins_at_most),
+        cmocka_unit_test(what_is_foretold_comes_true),
+        cmocka_unit_test(each_piece_has_its_money),
+        cmocka_unit_test(what_is_written_again_has_its_price),
+        cmocka_unit_test(each_piece_has_its_age),
+        cmocka_unit_test(a_plan_leaves_no_trace),
+        cmocka_unit_test(words_are_heard_once),
+        cmocka_unit_test(the_same_request_hears_too),
+        cmocka_unit_test(a_rule_is_unpinned_in_one_session),
+        cmocka_unit_test(a_pin_is_priced_and_comes_back),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
