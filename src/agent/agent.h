@@ -10,6 +10,19 @@
 #include "agent/client.h"
 #include "agent/grants.h"
 #include "agent/toolbox.h"
+#include "base/buf.h"
+
+/* ---- a large result ----
+ *
+ * large_tool_results/ID.txt below the session's folder, ID being the call's. The result itself ends
+ * with a line that names the file: whatever the policy makes of it later, a preview shows its end.
+ */
+
+/* `result` is that of a call that shows no file itself. Where it is not large, or the file cannot
+ * be written, it stays as it is. */
+void wr_large_result_keep(const char *session_dir, weir_span call_id, struct wr_buf *result);
+
+/* ---- agent ---- */
 
 enum wr_consent { WR_CONSENT_NO, WR_CONSENT_YES, WR_CONSENT_ALWAYS };
 
@@ -41,7 +54,7 @@ struct wr_agent {
     struct wr_endpoint endpoint;
     struct wr_toolbox toolbox;
     const struct wr_view *view;
-    bool tells_moment;       /* clock and footprint go with the user's words (moment.h) */
+    bool tells_moment;       /* clock and footprint go with the user's words (agent_prompt.h) */
     bool needs_no_consent;   /* --yes */
     struct wr_grants grants; /* what was answered with "always" */
     uint64_t over_tokens;    /* by which the request was over the window when that was last said */

@@ -3,6 +3,8 @@
 #ifndef WR_AGENT_AGENT_PROMPT_H
 #define WR_AGENT_AGENT_PROMPT_H
 
+#include "base/buf.h"
+#include "weir/session.h"
 #include "weir/weir.h"
 
 /* Adds all sections but the tools. `root` is where the agent works, `dir` where AGENT.md and the
@@ -15,5 +17,22 @@ WEIR_MUST_USE weir_status wr_agent_prompt_add(struct weir_prompt *prompt, const 
  * own. */
 WEIR_MUST_USE weir_status wr_agent_prompt_add_tools(struct weir_prompt *prompt,
                                                     struct weir_err *err);
+
+/* ---- moment ----
+ *
+ * What is said of the moment at the end of the user's words: the clock, and what was
+ * done last.
+ *
+ * It stays where it was said, so the prompt before it stays cached (docs/session.md, "The prompt").
+ */
+
+/* The last calls of the session, a line each, the oldest first: "- process_start make: failed".
+ * Nothing where there was none. */
+void wr_moment_footprint(const struct weir_session *session, struct wr_buf *out);
+
+/* Both sections, as the prompt writes them. Nothing is appended where words of the user do not
+ * wait, since it would not be sent. */
+WEIR_MUST_USE weir_status wr_moment_write(const struct weir_session *session, int64_t now_ms,
+                                          struct wr_buf *out, struct weir_err *err);
 
 #endif

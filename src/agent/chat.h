@@ -5,8 +5,37 @@
 #ifndef WR_AGENT_CHAT_H
 #define WR_AGENT_CHAT_H
 
+#include "agent/editor.h"
 #include "agent/screen.h"
 #include "agent/undo.h"
+#include "base/buf.h"
+#include "weir/session.h"
+
+/* ---- what fills a session's window, as a page for a terminal ---- */
+
+/* `prompt` (may be NULL) tells skills and memory from the rest of the system prompt. */
+void wr_context_page(struct weir_session *session, const struct weir_prompt *prompt, int64_t now_ms,
+                     struct wr_buf *out);
+
+/* "ctx 34%", in its colour. */
+void wr_context_word(struct weir_session *session, bool has_colours, struct wr_buf *out);
+
+/* ---- completion ----
+ *
+ * What Tab puts in: the name of a command behind '/', of a file behind '@', of a
+ * session behind "/resume ".
+ */
+
+struct wr_completer {
+    const char *root;                      /* where files are looked for */
+    const char *sessions_dir;              /* NULL: sessions are not named */
+    const char *(*command)(size_t number); /* their names; NULL behind the last */
+};
+
+/* A wr_complete_fn; the user is the completer. */
+void wr_line_complete(void *user, weir_span text, size_t cursor, struct wr_choices *choices);
+
+/* ---- chat ---- */
 
 struct wr_chat {
     struct wr_agent *agent;

@@ -1,5 +1,4 @@
 #include "agent/chat.h"
-
 #include "base/span.h"
 #include "tests/test_agent.h"
 
@@ -202,5 +201,6 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(undo_refuses_and_can_be_forced, set_up, tear_down),
     };
+
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,9 +15,134 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "api/write.h"
+#include "base/err.h"
 #include "base/limits.h"
 #include "base/span.h"
+#include "base/utf8.h"
 #include "models/window.h"
+#include "net/host.h"
+#include "weir/version.h"
+
+/* ---- endpoint ---- */
+
+/* The API that the model's name suggests, or the only one that there is a key for. */
+static const struct wr_api *api_told(const char *model, wr_getenv_fn *get)
+{
+    const struct wr_api *only = NULL;
+
+    for (size_t i = 0; model && i < WR_APIS_COUNT; i++)
+        if (wr_apis[i]->model_word && strstr(model, wr_apis[i]->model_word))
+            return wr_apis[i];
+    for (size_t i = 0; i < WR_APIS_COUNT; i++) {
+        const struct wr_api *api = wr_apis[i];
+        if (!api->url || (!get(api->key_variable) && !get(api->url_variable)))
+            continue;
+        if (only && strcmp(only->key_variable, api->key_variable))
+            return NULL;
+        only = api;
+    }
+    return only && only->model_word ? only : NULL;
+}
+
+static const struct wr_api *find_api(const struct wr_endpoint_options *o, wr_getenv_fn *get)
+{
+    if (o->api)
+        return wr_api_named(wr_span_of(o->api));
+    if (o->base_url)
+        return &wr_api_chat; /* every server of one's own speaks it */
+    const struct wr_api *told = api_told(o->model, get);
+    return told ? told : &wr_api_responses;
+}
+
+/* Somebody's own server: it may take no key, tells its window, and may want turns to be taken. */
+static bool is_near(const char *url)
+{
+    struct wr_host host;
+    return wr_host_of_url(wr_span_of(url), &host) && wr_host_is_private(host.name);
+}
+
+/* An address without a path means its /v1, or what its API has there. */
+static bool set_base(struct wr_endpoint *e, const char *url)
+{
+    size_t bytes = strlen(url);
+    const char *host = strstr(url, "://");
+
+    while (bytes && url[bytes - 1] == '/')
+        bytes--;
+    if (!host || bytes <= (size_t)(host - url) + 3 || bytes + 16 > sizeof(e->base_url))
+        return false;
+    bool has_path = memchr(host + 3, '/', bytes - (size_t)(host - url) - 3);
+    (void)snprintf(e->base_url, sizeof(e->base_url), "%.*s%s", (int)bytes, url,
+                   has_path            ? ""
+                   : e->api->base_path ? e->api->base_path
+                                       : "/v1");
+    e->is_local = is_near(url);
+    return true;
+}
+
+weir_status wr_endpoint_find(struct wr_endpoint *e, const struct wr_endpoint_options *o,
+                             wr_getenv_fn *get, struct weir_err *err)
+{
+    *e = (struct wr_endpoint){.key = NULL};
+    e->api = find_api(o, get);
+    if (!e->api)
+        return wr_fail(err, WEIR_INVALID, 0, "--api is " WR_API_NAMES ", not '%s'", o->api);
+    if (!e->api->url)
+        return wr_fail(err, WEIR_INVALID, 0,
+                       "weir agent does not speak %s; clients of it may go through weir serve",
+                       e->api->name);
+    const char *url = o->base_url;
+    if (!url)
+        url = get(e->api->url_variable);
+    if (!url)
+        url = e->api->url;
+    if (!set_base(e, url))
+        return wr_fail(err, WEIR_INVALID, 0, "'%s' is no address such as http://127.0.0.1:11434",
+                       url);
+    e->key = get(e->api->key_variable);
+    if (e->key && !*e->key)
+        e->key = NULL;
+    if (!e->key && !e->is_local)
+        return wr_fail(err, WEIR_INVALID, 0,
+                       "no key for %s: set %s, or give --base-url of a local server", e->base_url,
+                       e->api->key_variable);
+    return WEIR_OK;
+}
+
+void wr_endpoint_url(const struct wr_endpoint *e, weir_span body, struct wr_buf *url)
+{
+    wr_buf_text(url, e->base_url);
+    if (e->api->write_path)
+        e->api->write_path(url, body);
+    else
+        wr_buf_text(url, e->api->paths[0].end);
+    wr_buf_byte(url, '\0');
+}
+
+size_t wr_endpoint_headers(const struct wr_endpoint *e, const char *session, struct wr_buf *text,
+                           struct wr_header headers[WR_ENDPOINT_HEADERS_MAX])
+{
+    size_t count = 0;
+
+    wr_buf_text(text, e->key ? "Bearer " : "");
+    wr_buf_text(text, e->key ? e->key : "");
+    headers[count++] = (struct wr_header){WR_LIT("content-type"), WR_LIT("application/json")};
+    headers[count++] = (struct wr_header){WR_LIT("accept"), WR_LIT("text/event-stream")};
+    headers[count++] =
+        (struct wr_header){WR_LIT("user-agent"), WR_LIT("weir-agent/" WEIR_VERSION_STRING)};
+    headers[count++] = (struct wr_header){WR_LIT("x-weir-session"), wr_span_of(session)};
+    if (e->api->version_header)
+        headers[count++] =
+            (struct wr_header){wr_span_of(e->api->version_header), wr_span_of(e->api->version)};
+    if (e->key && e->api->key_header)
+        headers[count++] = (struct wr_header){wr_span_of(e->api->key_header), wr_span_of(e->key)};
+    else if (e->key && !wr_buf_status(text))
+        headers[count++] = (struct wr_header){WR_LIT("authorization"), wr_buf_view(text)};
+    return count;
+}
+
+/* ---- client ---- */
 
 struct asking {
     struct wr_client *client;
@@ -426,4 +551,148 @@ void wr_client_release(struct wr_client *client)
     wr_fetcher_free(client->fetcher);
     (void)uv_loop_close(&client->loop);
     client->fetcher = NULL;
+}
+
+/* ---- a summary, asked for ---- */
+
+/* Only the newest part of a longer conversation goes to the model; the facts of the rest are in the
+ * extract. */
+enum { BYTES_A_TOKEN = 4 };
+
+static const char instructions[] =
+    "Summarise the conversation below for the agent that will go on with it. Keep what was asked, "
+    "what was decided and why, files and their state, what failed with its exact message, and what "
+    "is to be done next. Keep every path, name and number that the extract names. Write plain "
+    "text, no preamble.\n\n";
+
+void wr_summary_call_init(struct wr_summary_call *call)
+{
+    *call = (struct wr_summary_call){.model = NULL};
+    wr_buf_init(&call->text, WR_AGENT_ANSWER_BYTES_MAX);
+}
+
+void wr_summary_call_release(struct wr_summary_call *call)
+{
+    wr_buf_release(&call->text);
+}
+
+/* ---- the request ---- */
+
+static void write_request(const struct wr_summary_call *call, weir_span question,
+                          uint64_t tokens_max, struct wr_buf *out)
+{
+    struct wr_body_head head = {.model = wr_span_of(call->model),
+                                .output_tokens_max = tokens_max,
+                                .is_for_provider = true,
+                                .extra = WR_LIT("\"stream\":true")};
+    struct wr_line line = {.kind = WR_LINE_WORDS, .text = question};
+    struct wr_body body;
+
+    wr_body_init(&body, call->endpoint->api, out);
+    wr_body_begin(&body, &head);
+    wr_body_line(&body, &line);
+    wr_body_end(&body);
+    wr_body_release(&body);
+}
+
+/* ---- asking, for so long ---- */
+
+static void on_piece(void *user, enum wr_piece kind, weir_span text)
+{
+    struct wr_summary_call *call = user;
+    if (kind == WR_PIECE_TEXT)
+        wr_buf_append(&call->text, text);
+}
+
+static void on_late(uv_timer_t *timer)
+{
+    wr_client_interrupt(timer->data);
+}
+
+static void on_limit_closed(uv_handle_t *handle)
+{
+    handle->data = NULL;
+}
+
+static enum wr_asked ask_within(struct wr_summary_call *call, weir_span body,
+                                const struct weir_summary_task *task)
+{
+    struct wr_ask ask = {.endpoint = call->endpoint,
+                         .session = call->session,
+                         .body = body,
+                         .on_piece = on_piece,
+                         .user = call};
+    struct wr_asked_result result;
+    uv_timer_t timer;
+
+    (void)uv_timer_init(&call->client->loop, &timer);
+    timer.data = call->client;
+    if (task->timeout_ms > 0)
+        (void)uv_timer_start(&timer, on_late, (uint64_t)task->timeout_ms, 0);
+    wr_client_ask(call->client, &ask, &result);
+    if (result.asked == WR_ASKED_DONE && result.has_usage && task->spent)
+        *task->spent = (struct weir_session_spent){.model = call->model, .usage = result.usage};
+    wr_asked_release(&result);
+    uv_close((uv_handle_t *)&timer, on_limit_closed);
+    while (timer.data)
+        (void)uv_run(&call->client->loop, UV_RUN_ONCE);
+    return result.asked;
+}
+
+/* Whether asking could cost more than the task allows. A model without a price is asked. */
+static bool is_too_dear(const struct wr_summary_call *call, const struct weir_summary_task *task,
+                        size_t question_bytes)
+{
+    struct weir_session_usage usage = {.input_tokens = question_bytes / BYTES_A_TOKEN,
+                                       .output_tokens = task->tokens_max};
+    uint64_t micro_usd;
+
+    return call->live && task->cost_micro_usd_max &&
+           weir_session_price(call->live, call->model, &usage, &micro_usd) &&
+           micro_usd > task->cost_micro_usd_max;
+}
+
+static void write_question(struct wr_buf *question, const struct weir_summary_task *task)
+{
+    weir_span history = task->history;
+
+    wr_buf_text(question, instructions);
+    if (task->refused)
+        wr_buf_printf(question,
+                      "You were asked before, and what you wrote was not taken: %s. Name every "
+                      "changed file, every open error and every open item of the extract.\n\n",
+                      task->refused);
+    wr_buf_text(question, "THE EXTRACT\n");
+    wr_buf_append(question, task->extracted);
+    wr_buf_text(question, "\n\nTHE CONVERSATION\n");
+    if (history.len > WR_AGENT_SUMMARY_BYTES_MAX) {
+        size_t from = history.len - WR_AGENT_SUMMARY_BYTES_MAX;
+        while (from < history.len && wr_utf8_is_tail(history.ptr[from]))
+            from++;
+        wr_buf_printf(question, "[... its first %zu bytes are left out: the extract has them]\n",
+                      from);
+        history = wr_span_cut(history, from, history.len);
+    }
+    wr_buf_append(question, history);
+}
+
+weir_status wr_summary_call(void *user, const struct weir_summary_task *task, weir_span *text)
+{
+    struct wr_summary_call *call = user;
+    struct wr_buf question, body;
+
+    wr_buf_reset(&call->text);
+    wr_buf_init(&question, WR_AGENT_FILE_BYTES_MAX);
+    wr_buf_init(&body, WR_AGENT_FILE_BYTES_MAX * 2);
+    write_question(&question, task);
+    write_request(call, wr_buf_view(&question), task->tokens_max, &body);
+    weir_status status = wr_buf_status(&question) || wr_buf_status(&body) ? WEIR_IO : WEIR_OK;
+    if (!status && is_too_dear(call, task, question.len))
+        status = WEIR_LIMIT;
+    if (!status && ask_within(call, wr_buf_view(&body), task) != WR_ASKED_DONE)
+        status = WEIR_IO;
+    wr_buf_release(&question);
+    wr_buf_release(&body);
+    *text = wr_buf_view(&call->text);
+    return status ? status : wr_buf_status(&call->text);
 }

@@ -1,8 +1,131 @@
 #include "agent/client.h"
 
-#include "tests/test_server.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
 #include "base/limits.h"
 #include "base/span.h"
+#include "tests/test_agent.h"
+#include "tests/test_server.h"
+
+/* ---- endpoint ---- */
+
+static const char *const *variables; /* NAME, VALUE, ..., NULL */
+
+static const char *get(const char *name)
+{
+    for (const char *const *at = variables; at && *at; at += 2)
+        if (!strcmp(*at, name))
+            return at[1];
+    return NULL;
+}
+
+static void endpoints_are_found(void **state)
+{
+    static const struct {
+        const char *behaviour;
+        struct wr_endpoint_options options;
+        const char *environment[5];
+        const char *url;   /* NULL: refused */
+        const char *error; /* what the refusal says */
+    } cases[] = {
+        {"a key of OpenAI's: Responses",
+         {0},
+         {"OPENAI_API_KEY", "k"},
+         "https://api.openai.com/v1/responses",
+         NULL},
+        {"a key of Anthropic's: Messages",
+         {0},
+         {"ANTHROPIC_API_KEY", "k"},
+         "https://api.anthropic.com/v1/messages",
+         NULL},
+        {"a Claude model with both keys",
+         {.model = "claude-x"},
+         {"OPENAI_API_KEY", "k", "ANTHROPIC_API_KEY", "k"},
+         "https://api.anthropic.com/v1/messages",
+         NULL},
+        {"a base without a path has /v1",
+         {.api = "messages"},
+         {"ANTHROPIC_BASE_URL", "http://127.0.0.1:4141/"},
+         "http://127.0.0.1:4141/v1/messages",
+         NULL},
+        {"a base with a path keeps it",
+         {.base_url = "http://localhost:11434/v1"},
+         {NULL},
+         "http://localhost:11434/v1/chat/completions",
+         NULL},
+        {"a server in a private network needs no key",
+         {.base_url = "http://192.168.1.7:8000"},
+         {NULL},
+         "http://192.168.1.7:8000/v1/chat/completions",
+         NULL},
+        {"a name that only looks like this machine does",
+         {.base_url = "http://127.0.0.1.evil.example"},
+         {NULL},
+         NULL,
+         "set OPENAI_API_KEY"},
+        {"the command line comes before the environment",
+         {.base_url = "http://127.0.0.1:1", .api = "responses"},
+         {"OPENAI_BASE_URL", "http://x"},
+         "http://127.0.0.1:1/v1/responses",
+         NULL},
+        {"a path that names the model",
+         {.api = "gemini"},
+         {"GEMINI_API_KEY", "k"},
+         "https://generativelanguage.googleapis.com/v1beta/models/m:streamGenerateContent?alt=sse",
+         NULL},
+        {"the model's name says whom to ask",
+         {.model = "gemini-3.8-flash"},
+         {"GOOGLE_GEMINI_BASE_URL", "http://127.0.0.1:1"},
+         "http://127.0.0.1:1/v1beta/models/m:streamGenerateContent?alt=sse",
+         NULL},
+        {"no key for a provider", {0}, {NULL}, NULL, "set OPENAI_API_KEY"},
+        {"an API that is none", {.api = "soap"}, {NULL}, NULL, "--api is chat"},
+        {"an address that is none", {.base_url = "here"}, {NULL}, NULL, "is no address"},
+    };
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
+        struct wr_endpoint endpoint;
+        struct weir_err err = {0};
+        struct wr_buf url;
+        variables = cases[i].environment;
+        wr_buf_init(&url, 4096);
+        bool ok = !wr_endpoint_find(&endpoint, &cases[i].options, get, &err);
+        if (ok)
+            wr_endpoint_url(&endpoint, WR_LIT("{\"model\":\"models/m\"}"), &url);
+        if (ok != (cases[i].url != NULL) || (ok && strcmp(url.bytes, cases[i].url)) ||
+            (!ok && !strstr(err.text, cases[i].error)))
+            fail_msg("%s: %s%s", cases[i].behaviour, ok ? url.bytes : "", err.text);
+        wr_buf_release(&url);
+    }
+}
+
+static void keys_go_where_each_api_wants_them(void **state)
+{
+    static const struct {
+        weir_dialect dialect;
+        const char *header, *value;
+    } cases[] = {{WEIR_DIALECT_CHAT, "authorization", "Bearer k"},
+                 {WEIR_DIALECT_MESSAGES, "x-api-key", "k"},
+                 {WEIR_DIALECT_GEMINI, "x-goog-api-key", "k"}};
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
+        struct wr_endpoint endpoint = {.api = wr_api_of(cases[i].dialect), .key = "k"};
+        struct wr_header headers[WR_ENDPOINT_HEADERS_MAX];
+        struct wr_buf text;
+        bool found = false;
+        wr_buf_init(&text, 4096);
+        size_t count = wr_endpoint_headers(&endpoint, "s", &text, headers);
+        for (size_t j = 0; j < count; j++)
+            found |= wr_span_is(headers[j].name, cases[i].header) &&
+                     wr_span_is(headers[j].value, cases[i].value);
+        assert_true(found);
+        wr_buf_release(&text);
+    }
+}
+
+/* ---- client ---- */
 
 struct bench {
     struct wr_client client;
@@ -176,13 +299,107 @@ static void a_server_that_hangs_tells_no_window(void **state)
     test_server_stop(&server);
 }
 
+/* ---- a summary, asked for ---- */
+
+struct summary_bench {
+    struct test_agent agent;
+    struct wr_client client;
+    struct wr_endpoint endpoint;
+    struct wr_summary_call call;
+    struct weir_session_spent spent;
+    struct weir_summary_task task;
+};
+
+static void begin_summary(struct summary_bench *b, int port)
+{
+    *b = (struct summary_bench){.endpoint = {.api = &wr_api_chat}};
+    test_agent_init(&b->agent);
+    test_agent_open(&b->agent, "model: {name: gpt-5}\n");
+    (void)snprintf(b->endpoint.base_url, sizeof(b->endpoint.base_url), "http://127.0.0.1:%d/v1",
+                   port);
+    TEST_OK(&b->agent, wr_client_init(&b->client, NULL, &b->agent.err));
+    wr_summary_call_init(&b->call);
+    b->call.client = &b->client;
+    b->call.endpoint = &b->endpoint;
+    b->call.model = "gpt-5";
+    b->call.session = "s";
+    b->call.live = b->agent.session;
+    b->task = (struct weir_summary_task){.history = WR_LIT("## user\n\nmend it\n"),
+                                         .extracted = WR_LIT("[CONVERSATION SUMMARY]"),
+                                         .tokens_max = 100,
+                                         .timeout_ms = 60000,
+                                         .cost_micro_usd_max = 100000,
+                                         .spent = &b->spent};
+}
+
+static void end_summary(struct summary_bench *b)
+{
+    wr_summary_call_release(&b->call);
+    wr_client_release(&b->client);
+    test_agent_release(&b->agent);
+}
+
+static void the_model_writes_and_what_it_used_is_told(void **state)
+{
+    static const char *const answers[] = {TEST_CHAT("The weir was mended.")};
+    struct test_server server = test_server_start(answers, 1);
+    struct summary_bench b;
+    weir_span text;
+    (void)state;
+    begin_summary(&b, server.port);
+    assert_int_equal(wr_summary_call(&b.call, &b.task, &text), WEIR_OK);
+    assert_true(wr_span_is(text, "The weir was mended."));
+    assert_int_equal(b.spent.usage.input_tokens, 100);
+    assert_int_equal(b.spent.usage.output_tokens, 7);
+    assert_string_equal(b.spent.model, "gpt-5");
+    end_summary(&b);
+    test_server_stop(&server);
+}
+
+/* Nobody listens: whoever were asked would fail in another way. */
+static void what_would_cost_too_much_is_not_asked_for(void **state)
+{
+    char *history = calloc(1, 1 << 20);
+    struct summary_bench b;
+    weir_span text;
+    (void)state;
+    assert_non_null(history);
+    (void)memset(history, 'x', 1 << 20);
+    begin_summary(&b, 1);
+    b.task.history = (weir_span){history, 1 << 20};
+    assert_int_equal(wr_summary_call(&b.call, &b.task, &text), WEIR_LIMIT);
+    assert_int_equal(b.spent.usage.input_tokens, 0);
+    end_summary(&b);
+    free(history);
+}
+
+static void one_that_takes_too_long_is_given_up(void **state)
+{
+    static const char *const nothing[] = {""};
+    struct test_server server = test_server_start(nothing, 1);
+    struct summary_bench b;
+    weir_span text;
+    (void)state;
+    begin_summary(&b, server.port);
+    b.task.timeout_ms = 50;
+    assert_int_equal(wr_summary_call(&b.call, &b.task, &text), WEIR_IO);
+    end_summary(&b);
+    test_server_stop(&server);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(endpoints_are_found),
+        cmocka_unit_test(keys_go_where_each_api_wants_them),
         cmocka_unit_test(answers_are_taken_for_what_they_are),
         cmocka_unit_test(an_interruption_ends_the_waiting),
         cmocka_unit_test(what_a_server_says_of_itself_is_read),
         cmocka_unit_test(a_server_that_hangs_tells_no_window),
+        cmocka_unit_test(the_model_writes_and_what_it_used_is_told),
+        cmocka_unit_test(what_would_cost_too_much_is_not_asked_for),
+        cmocka_unit_test(one_that_takes_too_long_is_given_up),
     };
+
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
  * is small: bytes in a buffer, and a cursor that steps by characters as cells.h counts them.
  *
  * A key that is no part of a search or of a completion ends it first. A paste is collected whole
- * and then put in as one change (paste.h makes a word of a long one).
+ * and then put in as one change (keys.h makes a word of a long one).
  */
 #include "agent/editor.h"
 

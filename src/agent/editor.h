@@ -13,7 +13,6 @@
 
 #include "agent/history.h"
 #include "agent/keys.h"
-#include "agent/paste.h"
 
 /* What could stand at the cursor. */
 struct wr_choices {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/complete.h"
+#include "agent/chat.h"
 #include "base/limits.h"
 #include "base/span.h"
 

@@ -2,7 +2,6 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
-
 #include <cmocka.h>
 
 #include "base/clock.h"
@@ -125,10 +124,11 @@ static void the_end_counts_what_helpers_used(void **state)
 
 int main(void)
 {
-    static const struct CMUnitTest tests[] = {
+    const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_line_is_an_object),
         cmocka_unit_test(text_is_the_answers),
         cmocka_unit_test(the_end_counts_what_helpers_used),
     };
+
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,15 @@
 #include "agent/history.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <cmocka.h>
-
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/limits.h"
 #include "base/span.h"
@@ -62,5 +62,6 @@ int main(void)
         cmocka_unit_test(lines_outlive_the_program),
         cmocka_unit_test(only_the_newest_are_kept),
     };
+
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/tool_args.h"
+#include "agent/toolbox.h"
 #include "base/ascii.h"
 #include "base/limits.h"
 #include "base/os.h"

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buf.h"
+
 enum wr_key_kind {
     WR_KEY_NONE, /* more bytes are needed, or the key means nothing */
     WR_KEY_BYTE, /* of a text: one of `byte`, a line break in a paste included */
@@ -57,5 +59,35 @@ bool wr_keys_is_waiting(const struct wr_keys *keys);
 
 /* Nothing more came for a while: an ESC that waits was Esc alone. */
 struct wr_key wr_keys_pause(struct wr_keys *keys);
+
+/* ---- what is pasted ----
+ *
+ * A terminal puts ESC[200~ and ESC[201~ around what is pasted. Several lines stand in the line that
+ * is edited as "[pasted text #1: 40 lines]"; when the line is finished the text takes its place.
+ */
+
+#define WR_PASTE_TOO_LONG "[what was pasted is too long]"
+
+enum { WR_PASTES_MAX = 32 };
+
+struct wr_pastes {
+    struct wr_buf texts[WR_PASTES_MAX];
+    size_t count;
+};
+
+/* Appends a character of what is being pasted. True: it ends the paste, and the mark of the end is
+ * not in the text; that is found also where the text is full. `*end_bytes`, 0 at the beginning, are
+ * those of the mark that were seen. */
+bool wr_paste_take(struct wr_buf *text, size_t *end_bytes, weir_span character);
+
+/* Appends to `shown` what the line shows for it: a text of one line is shown as it is. If there are
+ * too many pastes, or this one is too long, a word says so. */
+void wr_pastes_add(struct wr_pastes *pastes, weir_span text, struct wr_buf *shown);
+
+/* Appends the line with the texts in their places. */
+void wr_pastes_expand(const struct wr_pastes *pastes, weir_span line, struct wr_buf *out);
+
+/* Forgets them: the line is finished or given up. */
+void wr_pastes_clear(struct wr_pastes *pastes);
 
 #endif

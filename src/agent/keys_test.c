@@ -1,10 +1,11 @@
 #include "agent/keys.h"
 
+#include <string.h>
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 #include <cmocka.h>
 
 #include "base/span.h"
@@ -69,11 +70,98 @@ static void esc_alone_is_told_by_a_pause(void **state)
     assert_int_equal(wr_keys_take(&keys, '[').kind, WR_KEY_BYTE);
 }
 
+/* ---- what is pasted ---- */
+
+static const struct {
+    const char *behaviour, *before, *pasted, *after, *shown, *said;
+} paste_rows[] = {
+    {"one line is itself", "see ", "a line", ".", "see a line.", "see a line."},
+    {"also with its end", "", "a line\r", "", "a line", "a line"},
+    {"lines are a word, and said whole", "see ", "a\rb\r", " now",
+     "see [pasted text #1: 2 lines] now", "see a\nb\n now"},
+    {"CRLF is one end", "", "a\r\nb", "", "[pasted text #1: 2 lines]", "a\nb"},
+    {"a word of the user's that looks like one is not", "[pasted text #9: 2 lines]", "x", "",
+     "[pasted text #9: 2 lines]x", "[pasted text #9: 2 lines]x"},
+    {"Unicode stays", "", "\xE6\xB0\xB4\r\xE6\xB0\xB4", "", "[pasted text #1: 2 lines]",
+     "\xE6\xB0\xB4\n\xE6\xB0\xB4"},
+};
+
+static void what_is_pasted_is_shown_by_a_word_and_said_whole(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(paste_rows); i++) {
+        struct wr_pastes pastes = {.count = 0};
+        struct wr_buf line, said;
+        wr_buf_init(&line, 10000);
+        wr_buf_init(&said, 10000);
+        wr_buf_text(&line, paste_rows[i].before);
+        wr_pastes_add(&pastes, wr_span_of(paste_rows[i].pasted), &line);
+        wr_buf_text(&line, paste_rows[i].after);
+        wr_pastes_expand(&pastes, wr_buf_view(&line), &said);
+        if (!wr_span_is(wr_buf_view(&line), paste_rows[i].shown) ||
+            !wr_span_is(wr_buf_view(&said), paste_rows[i].said))
+            fail_msg("%s: '%.*s' '%.*s'", paste_rows[i].behaviour, (int)line.len, line.bytes,
+                     (int)said.len, said.bytes);
+        wr_pastes_clear(&pastes);
+        wr_buf_release(&line);
+        wr_buf_release(&said);
+    }
+}
+
+static void more_than_can_be_kept_is_said(void **state)
+{
+    struct wr_pastes pastes = {.count = 0};
+    struct wr_buf line;
+    (void)state;
+    wr_buf_init(&line, 100000);
+    for (int i = 0; i <= WR_PASTES_MAX; i++)
+        wr_pastes_add(&pastes, WR_LIT("a\rb"), &line);
+    assert_true(wr_span_ends(wr_buf_view(&line), WR_LIT("[too many were pasted]")));
+    wr_pastes_clear(&pastes);
+    assert_int_equal(pastes.count, 0);
+    wr_buf_release(&line);
+}
+
+static const struct {
+    const char *behaviour, *typed;
+    size_t bytes_max;
+    const char *text;
+    size_t left_bytes; /* that were not read */
+    bool is_whole;
+} streams[] = {
+    {"up to its end", "ab\x1b[201~cd", 100, "ab", 2, true},
+    {"half an end is text", "a\x1b[201b\x1b\x1b[201~", 100, "a\x1b[201b\x1b", 0, true},
+    {"nothing", "\x1b[201~", 100, "", 0, true},
+    {"the end of what is too long is found too", "0123456789\x1b[201~cd", 8, "01234567", 2, false},
+    {"also where the end itself has no room", "0123\x1b[201~c", 8, "0123\x1b[20", 1, false},
+};
+
+static void a_paste_is_read_to_its_end(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(streams); i++) {
+        const char *at = streams[i].typed;
+        size_t end_bytes = 0;
+        struct wr_buf text;
+        wr_buf_init(&text, streams[i].bytes_max);
+        while (*at && !wr_paste_take(&text, &end_bytes, (weir_span){at++, 1}))
+            ;
+        if (!wr_span_is(wr_buf_view(&text), streams[i].text) ||
+            strlen(at) != streams[i].left_bytes || !wr_buf_status(&text) != streams[i].is_whole)
+            fail_msg("%s: '%.*s', left '%s'", streams[i].behaviour, (int)text.len, text.bytes, at);
+        wr_buf_release(&text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_are_keys),
         cmocka_unit_test(esc_alone_is_told_by_a_pause),
+        cmocka_unit_test(what_is_pasted_is_shown_by_a_word_and_said_whole),
+        cmocka_unit_test(more_than_can_be_kept_is_said),
+        cmocka_unit_test(a_paste_is_read_to_its_end),
     };
+
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,7 @@
 /* mcp_link.h -- a connection to one MCP server: a message goes out, its answer comes back.
  *
- *   mcp_link.c    what both ways share: which message is the answer, what to do with the others
- *   mcp_stdio.c   a program of its own, a message a line on its standard input and output
- *   mcp_http.c    Streamable HTTP: every message is a POST, answered by JSON or by a stream of it
+ * A server is a program of its own, with a message a line on its standard input and output, or
+ * speaks Streamable HTTP: every message is a POST, answered by JSON or by a stream of it.
  *
  * A wait ends with the answer, at its deadline, when the user interrupts, or when the server is
  * gone; it never fails the agent. A message that is none (a server that logs to its standard
@@ -14,7 +13,7 @@
 #include <sys/types.h>
 
 #include "agent/client.h"
-#include "agent/mcp_settings.h"
+#include "agent/mcp_servers.h"
 #include "agent/process.h"
 #include "mcp/line_reader.h"
 
@@ -53,16 +52,7 @@ bool wr_mcp_link_ask(struct wr_mcp_link *link, weir_span message, uint64_t id, u
 /* Sends what has no answer. */
 void wr_mcp_link_tell(struct wr_mcp_link *link, weir_span message);
 
-/* ---- between the files ---- */
-
-/* A message came. */
+/* A message of the server's came, by either way. */
 void wr_mcp_link_take(struct wr_mcp_link *link, weir_span text);
-bool wr_mcp_link_is_interrupted(const struct wr_mcp_link *link);
-
-bool wr_mcp_stdio_open(struct wr_mcp_link *link);
-void wr_mcp_stdio_close(struct wr_mcp_link *link);
-void wr_mcp_stdio_run(struct wr_mcp_link *link, uint64_t timeout_s); /* 0: only writes */
-void wr_mcp_http_run(struct wr_mcp_link *link, uint64_t timeout_s);
-void wr_mcp_http_close(struct wr_mcp_link *link);
 
 #endif

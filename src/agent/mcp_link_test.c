@@ -1,9 +1,9 @@
 #include "agent/mcp_link.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 
+#include <setjmp.h>
+#include <stdarg.h>
 #include <cmocka.h>
 
 #include "base/limits.h"
@@ -45,5 +45,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_server_that_asks_on_and_on_costs_no_memory),
     };
+
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,21 @@
 
 #include "base/buf.h"
 
+/* ---- which variables of the environment a command of the model gets ---- */
+
+/* Whether a command gets this "NAME=value". */
+bool wr_process_env_allows(const char *entry);
+
+/* Takes everything else out of a NULL-terminated list of entries, in place. */
+void wr_process_env_filter(char **entries);
+
+/* Moves the values that commands do not get out of the memory that /proc/PID/environ shows, for a
+ * command may read that of its parent. They keep their names for this process; pointers to their
+ * old place see zeros. Addresses of providers stay where they are. */
+void wr_process_env_hide(char **entries);
+
+/* ---- process ---- */
+
 struct wr_processes;
 
 enum wr_process_state { WR_PROCESS_RUNNING, WR_PROCESS_EXITED, WR_PROCESS_KILLED };
@@ -29,7 +44,7 @@ typedef bool wr_interrupt_fn(void *user);
  * of memory. */
 struct wr_processes *wr_processes_new(const char *root, wr_interrupt_fn *interrupt, void *user);
 
-/* Commands get the agent's own keys (endpoint.h) too; else they do not. */
+/* Commands get the agent's own keys (client.h) too; else they do not. */
 void wr_processes_pass_keys(struct wr_processes *processes);
 
 /* What a command may print instead of WR_AGENT_OUTPUT_BYTES_MAX; then it is ended. */

@@ -2,18 +2,75 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <sys/wait.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <cmocka.h>
 
 #include "base/limits.h"
 #include "base/span.h"
+
+/* ---- process env ---- */
+
+static const struct {
+    const char *behaviour, *entry;
+    bool is_allowed;
+} env_rows[] = {
+    {"programs are found", "PATH=/bin", true},
+    {"a family by its beginning", "LC_ALL=C.UTF-8", true},
+    {"but no longer name of a single one", "PATHS=/bin", false},
+    {"nor a shorter one", "PAT=/bin", false},
+    {"a provider's key", "OPENAI_API_KEY=sk-1", false},
+    {"a token", "GITHUB_TOKEN=ghp_1", false},
+    {"a key that nobody has heard of", "ACME_BUILD=s3cr3t", false},
+    {"a cloud's secret", "AWS_SECRET_ACCESS_KEY=x", false},
+    {"an agent that signs", "SSH_AUTH_SOCK=/run/x", false},
+    {"a proxy", "https_proxy=http://proxy:3128", true},
+    {"a proxy with a password", "https_proxy=http://me:word@proxy:3128", false},
+    {"and without the scheme", "HTTPS_PROXY=me:word@proxy:3128", false},
+    {"no variable", "PATH", false},
+};
+
+static void only_what_is_on_the_list_is_passed(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(env_rows); i++)
+        if (wr_process_env_allows(env_rows[i].entry) != env_rows[i].is_allowed)
+            fail_msg("%s", env_rows[i].behaviour);
+}
+
+static void the_rest_is_taken_out_in_place(void **state)
+{
+    char path[] = "PATH=/bin", key[] = "X_KEY=1", home[] = "HOME=/h";
+    char *entries[] = {key, path, key, home, NULL};
+    (void)state;
+    wr_process_env_filter(entries);
+    assert_ptr_equal(entries[0], path);
+    assert_ptr_equal(entries[1], home);
+    assert_null(entries[2]);
+}
+
+static void what_proc_shows_is_wiped(void **state)
+{
+    char path[] = "PATH=/bin", key[] = "X_KEY=1", base[] = "OPENAI_BASE_URL=http://h/v1";
+    char *entries[] = {path, key, base, NULL};
+    (void)state;
+    wr_process_env_hide(entries);
+    assert_string_equal(key, "");
+    assert_string_equal(entries[1], "X_KEY=1"); /* the process has it still */
+    assert_ptr_equal(entries[0], path);
+    assert_ptr_equal(entries[2], base);
+    free(entries[1]);
+}
+
+/* ---- process ---- */
 
 enum { LONG_MS = 60 * 1000 };
 
@@ -311,7 +368,10 @@ static void commands_do_not_get_the_users_keys(void **state)
 
 int main(void)
 {
-    static const struct CMUnitTest tests[] = {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_what_is_on_the_list_is_passed),
+        cmocka_unit_test(the_rest_is_taken_out_in_place),
+        cmocka_unit_test(what_proc_shows_is_wiped),
         cmocka_unit_test_setup_teardown(commands_end_with_a_code, set_up, tear_down),
         cmocka_unit_test_setup_teardown(commands_get_no_files_of_ours, set_up, tear_down),
         cmocka_unit_test(what_is_left_in_the_background_ends_with_the_session),
@@ -326,5 +386,6 @@ int main(void)
         cmocka_unit_test(a_wait_can_be_interrupted),
         cmocka_unit_test_setup_teardown(commands_do_not_get_the_users_keys, set_up, tear_down),
     };
+
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

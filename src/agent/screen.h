@@ -1,6 +1,6 @@
 /* screen.h -- the agent's work on a terminal: text as it comes, calls and results as cards.
  *
- * In a terminal that can move its cursor the last lines are a dock (dock.h): what the agent does,
+ * In a terminal that can move its cursor the last lines are a dock (panel.h): what the agent does,
  * the line that is typed, the status; everything else is printed above it for good. In a plain one
  * nothing is ever drawn over, and for a screen reader words stand for signs.
  *
@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 #include "agent/agent.h"
-#include "agent/dock.h"
+#include "agent/panel.h"
 #include "agent/keyboard.h"
 #include "agent/markdown.h"
 

@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/tool_args.h"
+#include "agent/toolbox.h"
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/span.h"

@@ -7,7 +7,7 @@
  */
 #include <stdio.h>
 
-#include "agent/tool_args.h"
+#include "agent/toolbox.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "condense/terminal.h"

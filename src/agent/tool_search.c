@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "agent/tool_args.h"
+#include "agent/toolbox.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/vec.h"

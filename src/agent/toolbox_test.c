@@ -1,12 +1,12 @@
 #include "agent/toolbox.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <setjmp.h>
+#include <stdarg.h>
 #include <cmocka.h>
 
 #include "base/limits.h"
@@ -425,7 +425,7 @@ static void a_preview_is_a_diff_and_changes_nothing(void **state)
 
 int main(void)
 {
-    static const struct CMUnitTest tests[] = {
+    const struct CMUnitTest tests[] = {
         CASE(files_are_read_written_and_edited),
         CASE(links_do_not_lead_outside),
         CASE(nothing_is_made_or_changed_outside),
@@ -442,5 +442,6 @@ int main(void)
         CASE(what_changes_something_needs_consent),
         CASE(a_preview_is_a_diff_and_changes_nothing),
     };
+
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,12 +18,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/agent.h"
 #include "agent/agent_prompt.h"
 #include "agent/chat.h"
 #include "agent/headless.h"
-#include "agent/process_env.h"
-#include "agent/summary_call.h"
-#include "agent/watch.h"
+#include "agent/process.h"
+#include "agent/client.h"
 #include "api/api.h"
 #include "base/clock.h"
 #include "base/limits.h"

@@ -1,15 +1,19 @@
 /* Against a small terminal of our own: what stands on the screen, and what scrolled by. */
-#include "agent/dock.h"
+#include "agent/panel.h"
+
+#include <stdlib.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <cmocka.h>
 
-#include "agent/panel.h"
 #include "base/span.h"
+
+/* ---- dock ---- */
+
+/* Against a small terminal of our own: what stands on the screen, and what scrolled by. */
 
 enum { ROWS = 200, COLUMNS = 60 };
 
@@ -256,5 +260,6 @@ int main(void)
         cmocka_unit_test(the_panel_has_all_that_a_user_needs),
         cmocka_unit_test(in_few_rows_the_line_and_the_status_stay),
     };
+
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

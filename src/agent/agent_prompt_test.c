@@ -1,6 +1,8 @@
-#include "agent/moment.h"
+#include "agent/agent_prompt.h"
 
 #include "tests/test_agent.h"
+
+/* ---- moment ---- */
 
 static const char config[] = "model: {name: gpt-5}\n";
 
@@ -74,5 +76,6 @@ int main(void)
         cmocka_unit_test(the_last_calls_are_told_with_their_outcome),
         cmocka_unit_test(the_moment_goes_with_the_users_words),
     };
+
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
