@@ -35,7 +35,6 @@ enum {
     MEMO_PIECE_BYTES_MAX = 14,
     TABLE_HEAD_BYTES = 16,
     IDS_CAP_FIRST = 64,
-    WAITING_MAX = 16,
 };
 
 struct memo_slot {
@@ -121,6 +120,7 @@ weir_status wr_bpe_new(struct wr_bpe **out, enum wr_bpe_encoding encoding, struc
         return status;
     }
     bpe->pretoken = o200k ? wr_pretoken_o200k : wr_pretoken_cl100k;
+    bpe->pretoken_many = wr_pretoken_many_of(bpe->pretoken);
     bpe->whole_pieces = true;
     bpe->names_max = bpe->tokens_count;
     *out = bpe;
@@ -163,6 +163,14 @@ static inline uint32_t find_piece(const struct wr_bpe *bpe, const uint8_t *at, s
 
 /* ---- counting ---- */
 
+enum {
+    SLOT_BYTES = 16,
+    VIEW_BYTES = WR_PRETOKEN_WINDOW_BYTES + SLOT_BYTES,
+    WINDOW_LEAST_BYTES = 16, /* for less the scanner is as quick */
+    WAITING_MAX = 16,
+    WAITING_ROOM = WAITING_MAX + WR_PRETOKEN_WINDOW_BYTES,
+};
+
 /* A piece whose count is not in the memo. */
 struct waiting {
     const uint8_t *at;
@@ -172,55 +180,122 @@ struct waiting {
     struct memo_slot *slot; /* where; NULL: it is too long for the memo */
 };
 
-/* The piece as a slot would hold it, its tokens left open. */
-static inline struct memo_slot memo_key(const uint8_t *at, size_t len, const uint8_t *end)
+/* A text that is being counted. */
+struct counting {
+    struct wr_bpe_scratch *scratch;
+    const uint8_t *at, *end;
+    size_t tokens;
+    size_t waiting_count;
+    uint8_t view[VIEW_BYTES]; /* the end of the text, with zeros behind */
+    struct waiting waiting[WAITING_ROOM];
+};
+
+/* The piece as a slot would hold it, its tokens left open; SLOT_BYTES may be read. Without a
+ * branch: lengths cannot be foretold. */
+static inline struct memo_slot memo_key(const uint8_t *at, size_t len)
 {
-    uint64_t head = wr_bpe_load_within(at, len < 8 ? len : 8, end);
-    uint64_t tail = len > 8 ? wr_bpe_load_within(at + 8, len - 8, end) : 0;
-    return (struct memo_slot){head, tail | (uint64_t)len << 48};
+    static const uint8_t kept[2 * SLOT_BYTES] = {0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
+                                                 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
+    const uint8_t *bits = kept + SLOT_BYTES - len;
+    return (struct memo_slot){wr_bpe_load8(at) & wr_bpe_load8(bits),
+                              (wr_bpe_load8(at + 8) & wr_bpe_load8(bits + 8)) | (uint64_t)len
+                                                                                    << 48};
 }
 
-/* True: the memo knows how many tokens it is. Else `w` is what there is to do, and the place of the
- * table where it begins is on its way from memory. */
-static inline bool is_known(struct wr_bpe_scratch *scratch, const uint8_t *at, size_t len,
-                            const uint8_t *end, struct waiting *w, size_t *tokens)
+static inline struct memo_slot *slot_of(struct wr_bpe_scratch *scratch, struct memo_slot key)
 {
-    const struct wr_bpe *bpe = scratch->bpe;
+    uint64_t product = (key.head ^ (key.tail * WR_BPE_PREFIX_MIX)) * WR_BPE_MIX;
+    return &scratch->memo[product >> (64 - MEMO_SLOTS_BITS)];
+}
 
-    w->slot = NULL;
+/* Puts the piece off. The place of the table where looking it up begins is on its way from memory.
+ */
+static void put_off(struct counting *c, struct waiting w)
+{
+    const struct wr_bpe *bpe = c->scratch->bpe;
+
+    if (w.len <= bpe->token_bytes_max) {
+        w.key = wr_bpe_key(w.at, w.len, c->end);
+        __builtin_prefetch(&bpe->slots[wr_bpe_place(w.key * WR_BPE_MIX, bpe->slots_max)]);
+    }
+    c->waiting[c->waiting_count++] = w;
+}
+
+/* Counts the next piece, or puts it off; `view` has its bytes, and SLOT_BYTES may be read there. */
+static inline void count_piece(struct counting *c, const uint8_t *view, size_t len)
+{
+    struct waiting w = {.at = c->at, .len = len};
+
+    c->at += len;
     if (len <= MEMO_PIECE_BYTES_MAX) {
-        w->memo = memo_key(at, len, end);
-        uint64_t product = (w->memo.head ^ (w->memo.tail * WR_BPE_PREFIX_MIX)) * WR_BPE_MIX;
-        w->slot = &scratch->memo[product >> (64 - MEMO_SLOTS_BITS)];
-        if (w->slot->head == w->memo.head && !((w->slot->tail ^ w->memo.tail) << 8)) {
-            *tokens += w->slot->tail >> 56;
-            return true;
+        w.memo = memo_key(view, len);
+        w.slot = slot_of(c->scratch, w.memo);
+        if (w.slot->head == w.memo.head && !((w.slot->tail ^ w.memo.tail) << 8)) {
+            c->tokens += w.slot->tail >> 56;
+            return;
         }
     }
-    w->at = at;
-    w->len = len;
-    if (len <= bpe->token_bytes_max) {
-        w->key = wr_bpe_key(at, len, end);
-        __builtin_prefetch(&bpe->slots[wr_bpe_place(w->key * WR_BPE_MIX, bpe->slots_max)]);
-    }
-    return false;
+    put_off(c, w);
 }
 
-static weir_status count_waiting(struct wr_bpe_scratch *scratch, const struct waiting *w,
-                                 const uint8_t *end, size_t *tokens)
+/* The text from c->at on, where VIEW_BYTES may be read. */
+static const uint8_t *view_of(struct counting *c)
 {
-    const struct wr_bpe *bpe = scratch->bpe;
-    size_t count = 1;
+    size_t left = (size_t)(c->end - c->at);
+    if (left >= VIEW_BYTES)
+        return c->at;
+    memcpy(c->view, c->at, left);
+    return c->view;
+}
+
+/* The pieces whose ends can be told many at once; false: there are none. */
+static bool count_window(struct counting *c)
+{
+    wr_pretoken_many_fn *cut = c->scratch->bpe->pretoken_many;
+    size_t left = (size_t)(c->end - c->at);
+    unsigned from = 0;
+
+    if (!cut || left < WINDOW_LEAST_BYTES || wr_bpe_load8(c->at) & WR_BPE_HIGH_BITS)
+        return false;
+    const uint8_t *view = view_of(c);
+    uint64_t cuts =
+        cut(view, left < WR_PRETOKEN_WINDOW_BYTES ? (unsigned)left : WR_PRETOKEN_WINDOW_BYTES);
+    for (; cuts; cuts &= cuts - 1) {
+        unsigned to = (unsigned)__builtin_ctzll(cuts);
+        count_piece(c, view + from, to - from);
+        from = to;
+    }
+    return from > 0;
+}
+
+/* The next piece alone; false: it could change if more text came, which `closed_only` asks for. */
+static bool count_single(struct counting *c, bool closed_only)
+{
+    struct wr_piece piece = c->scratch->bpe->pretoken(c->at, c->end);
+
+    if (closed_only && wr_piece_is_open(piece, c->end))
+        return false;
+    count_piece(c, view_of(c), (size_t)(piece.end - c->at));
+    return true;
+}
+
+static weir_status count_waiting(struct counting *c)
+{
+    const struct wr_bpe *bpe = c->scratch->bpe;
     weir_status status = WEIR_OK;
 
-    if (w->len > bpe->token_bytes_max || find_piece(bpe, w->at, w->len, w->key) == WR_BPE_NO_RANK)
-        status = wr_bpe_merge(bpe, &scratch->stack, w->at, w->at + w->len, end, &count);
-    if (status)
-        return status;
-    *tokens += count;
-    if (w->slot)
-        *w->slot = (struct memo_slot){w->memo.head, w->memo.tail | (uint64_t)count << 56};
-    return WEIR_OK;
+    for (size_t i = 0; i < c->waiting_count && !status; i++) {
+        const struct waiting *w = &c->waiting[i];
+        size_t count = 1;
+        if (w->len > bpe->token_bytes_max ||
+            find_piece(bpe, w->at, w->len, w->key) == WR_BPE_NO_RANK)
+            status = wr_bpe_merge(bpe, &c->scratch->stack, w->at, w->at + w->len, c->end, &count);
+        c->tokens += count;
+        if (w->slot && !status)
+            *w->slot = (struct memo_slot){w->memo.head, w->memo.tail | (uint64_t)count << 56};
+    }
+    c->waiting_count = 0;
+    return status;
 }
 
 /* Counts `text` from `mark` on and moves the mark. With `closed_only` it stops before a piece that
@@ -231,32 +306,29 @@ static weir_status count_waiting(struct wr_bpe_scratch *scratch, const struct wa
 static weir_status count_from(struct wr_bpe_scratch *scratch, weir_span text, bool closed_only,
                               struct wr_bpe_mark *mark)
 {
-    const struct wr_bpe *bpe = scratch->bpe;
-    const uint8_t *start = (const uint8_t *)text.ptr, *end = text.len ? start + text.len : start;
-    const uint8_t *at = text.len ? start + mark->bytes : end;
-    struct waiting waiting[WAITING_MAX];
+    struct counting c;
     weir_status status = WEIR_OK;
-    bool is_open = false;
 
     WR_ASSERT(mark->bytes <= text.len);
-    while (at < end && !is_open) {
-        size_t tokens = 0, count = 0;
-        while (at < end && count < WAITING_MAX) {
-            struct wr_piece piece = bpe->pretoken(at, end);
-            is_open = closed_only && wr_piece_is_open(piece, end);
-            if (is_open)
-                break;
-            count +=
-                !is_known(scratch, at, (size_t)(piece.end - at), end, &waiting[count], &tokens);
-            at = piece.end;
-        }
-        for (size_t i = 0; i < count && !status; i++)
-            status = count_waiting(scratch, &waiting[i], end, &tokens);
-        if (status)
-            return status;
-        mark->tokens += tokens;
-        mark->bytes = (size_t)(at - start);
+    if (mark->bytes == text.len)
+        return WEIR_OK;
+    c.scratch = scratch;
+    c.at = (const uint8_t *)text.ptr + mark->bytes;
+    c.end = (const uint8_t *)text.ptr + text.len;
+    c.tokens = c.waiting_count = 0;
+    memset(c.view, 0, sizeof(c.view)); /* all else is written before it is read */
+    while (c.at < c.end && !status) {
+        if (!count_window(&c) && !count_single(&c, closed_only))
+            break;
+        if (c.waiting_count >= WAITING_MAX)
+            status = count_waiting(&c);
     }
+    if (!status)
+        status = count_waiting(&c);
+    if (status)
+        return status;
+    mark->tokens += c.tokens;
+    mark->bytes = (size_t)(c.at - (const uint8_t *)text.ptr);
     return WEIR_OK;
 }
 

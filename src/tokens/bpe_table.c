@@ -356,6 +356,7 @@ weir_status wr_bpe_build_new(struct wr_bpe **out, struct wr_bpe_vocabulary *voca
         return status;
     }
     bpe->pretoken = pretoken_of(pattern);
+    bpe->pretoken_many = wr_pretoken_many_of(bpe->pretoken);
     *out = bpe;
     return WEIR_OK;
 }

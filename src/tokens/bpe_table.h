@@ -68,6 +68,7 @@ struct wr_bpe_two {
 
 struct wr_bpe {
     wr_pretoken_fn *pretoken;
+    wr_pretoken_many_fn *pretoken_many; /* or NULL */
     bool whole_pieces; /* a piece that is a token is that token, however merging would go */
     uint32_t tokens_count;
     uint32_t tokens_max;
@@ -105,6 +106,9 @@ static inline uint64_t wr_bpe_load(const uint8_t *at, size_t len)
         word |= (uint64_t)at[i] << (8 * i);
     return word;
 }
+
+/* A byte that is not ASCII, in eight. */
+#define WR_BPE_HIGH_BITS UINT64_C(0x8080808080808080)
 
 static inline uint64_t wr_bpe_load8(const uint8_t *at)
 {

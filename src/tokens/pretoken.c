@@ -346,6 +346,24 @@ struct wr_piece wr_pretoken_o200k(const uint8_t *at, const uint8_t *end)
     return spaces(at, end);
 }
 
+/* ==== many at once ==== */
+
+wr_pretoken_many_fn *wr_pretoken_many_of(wr_pretoken_fn *scanner)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi")) {
+        if (scanner == wr_pretoken_o200k)
+            return wr_pretoken_o200k_avx2;
+        if (scanner == wr_pretoken_cl100k)
+            return wr_pretoken_cl100k_avx2;
+        if (scanner == wr_pretoken_qwen2)
+            return wr_pretoken_qwen2_avx2;
+    }
+#endif
+    (void)scanner;
+    return NULL;
+}
+
 /* ==== unicode class ==== */
 
 WR_EMBED(wr_unicode_classes, "data/unicode_classes.bin");

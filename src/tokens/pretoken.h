@@ -34,6 +34,26 @@ static inline bool wr_piece_is_open(struct wr_piece piece, const uint8_t *end)
     return end - piece.seen < WR_PRETOKEN_AHEAD_BYTES;
 }
 
+/* ---- many at once ----
+ *
+ * Where pieces of a text end, for the window of bytes that begins at `at` with a piece. The first
+ * `len` of them, at least one, are text; all may be read. Bit i of the answer: a piece ends before
+ * byte i. Only cuts that nothing behind the window could move are told, and none behind a byte that
+ * is not ASCII: after the last of them the text goes on with a piece that a scanner has to cut.
+ * Bit 0 is never set.
+ */
+enum { WR_PRETOKEN_WINDOW_BYTES = 64 };
+
+typedef uint64_t wr_pretoken_many_fn(const uint8_t *at, unsigned len);
+
+/* What cuts as the scanner does on this machine; NULL: nothing. */
+wr_pretoken_many_fn *wr_pretoken_many_of(wr_pretoken_fn *scanner);
+
+#if defined(__x86_64__)
+/* Call only where the machine has AVX2. */
+wr_pretoken_many_fn wr_pretoken_o200k_avx2, wr_pretoken_cl100k_avx2, wr_pretoken_qwen2_avx2;
+#endif
+
 /* ---- unicode class ----
  *
  * What a pre-tokenizer asks of the character at a place in UTF-8 text.

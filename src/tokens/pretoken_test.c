@@ -116,12 +116,136 @@ static void characters_have_their_class(void **state)
     }
 }
 
+/* ---- many at once ---- */
+
+static const struct {
+    const char *name;
+    wr_pretoken_fn *scan;
+} scanners[] = {
+    {"o200k", wr_pretoken_o200k}, {"cl100k", wr_pretoken_cl100k}, {"qwen2", wr_pretoken_qwen2}};
+
+/* Whatever stands behind the window, the scanner ends a piece at each cut, and at no other place
+ * before the last. */
+static void check_cuts(size_t which, const uint8_t *window, unsigned len, uint64_t cuts)
+{
+    static const char tails[][8] = {"",    "a",  "A", "s",   "'s",   "'",        "1",
+                                    " ",   "\t", "/", "\n/", "\n\n", "!",        "\xCC\x81",
+                                    "  x", " !", "l", "ve",  "t\n",  "\xC5\xBF", "\xE4\xB8\xAD"};
+    for (size_t tail = 0; tail < WR_COUNT_OF(tails); tail++) {
+        uint8_t text[WR_PRETOKEN_WINDOW_BYTES + 8];
+        const uint8_t *at = text, *end = text + len + strlen(tails[tail]);
+        memcpy(text, window, len);
+        memcpy(text + len, tails[tail], (size_t)(end - text) - len);
+        for (uint64_t left = cuts; left; left &= left - 1) {
+            at = scanners[which].scan(at, end).end;
+            if (at != text + __builtin_ctzll(left))
+                fail_msg("%s, cuts %llx of '%.*s', with '%s': one at %d, not at %d",
+                         scanners[which].name, (unsigned long long)cuts, (int)len,
+                         (const char *)window, tails[tail], (int)(at - text),
+                         __builtin_ctzll(left));
+        }
+    }
+}
+
+static void check_window(const uint8_t *bytes, unsigned len)
+{
+    uint8_t window[WR_PRETOKEN_WINDOW_BYTES];
+    for (size_t which = 0; which < WR_COUNT_OF(scanners); which++) {
+        wr_pretoken_many_fn *cut = wr_pretoken_many_of(scanners[which].scan);
+        memset(window, which & 1 ? 'x' : ' ', sizeof(window)); /* it is no text and tells nothing */
+        memcpy(window, bytes, len);
+        uint64_t cuts = cut(window, len);
+        assert_false(cuts & 1);
+        check_cuts(which, window, len, cuts);
+    }
+}
+
+static const uint8_t letters[] = "aBs'tl1/ \t\n!\r-9\xC3\xA9";
+
+/* Every window of five bytes; longer ones at random. */
+static void pieces_are_cut_at_once_where_one_by_one(void **state)
+{
+    enum { SHORT = 5, LETTERS = 14, RANDOM_COUNT = 40 * 1000 };
+    uint64_t dice = 88172645463325252u;
+    uint8_t bytes[WR_PRETOKEN_WINDOW_BYTES];
+    (void)state;
+    if (!wr_pretoken_many_of(wr_pretoken_o200k))
+        skip();
+    for (uint32_t number = 0; number < 537824; number++) { /* LETTERS to the power of SHORT */
+        for (uint32_t i = 0, rest = number; i < SHORT; i++, rest /= LETTERS)
+            bytes[i] = letters[rest % LETTERS];
+        check_window(bytes, SHORT);
+    }
+    for (uint32_t round = 0; round < RANDOM_COUNT; round++) {
+        unsigned len = 1 + round % sizeof(bytes), first = 0, last = 0;
+        for (unsigned i = 0; i < len; i++) {
+            dice = dice ^ dice << 13;
+            dice = dice ^ dice >> 7;
+            dice = dice ^ dice << 17;
+            /* Now and then a byte of its own, else one of a part of the list, so that runs are
+             * common. */
+            if (i % 16 == 0) {
+                first = (unsigned)(dice >> 40) % 14;
+                last = 1 + (unsigned)(dice >> 50) % 17;
+            }
+            bytes[i] = dice % 97 ? letters[(first + (dice >> 20) % last) % (sizeof(letters) - 1)]
+                                 : (uint8_t)(dice >> 32);
+        }
+        check_window(bytes, len);
+    }
+}
+
+static const struct {
+    const char *behaviour;
+    size_t which;
+    const char *text, *pieces; /* what is left open is in the last */
+} windows[] = {
+    {"words and symbols", 0, "if (a.b == 12345) {\n    getHTTPServer();\n}\n",
+     "if| (|a|.b| ==| |123|45|)| {\n|   | get|HTTPServer|();\n|}\n"},
+    {"empty lines with blanks", 0, "a\n  \n\t\n   b c", "a|\n  \n\t\n|  | b| c"},
+    {"blanks at the end stay open", 0, "a b  ", "a| b|  "},
+    {"slashes behind line ends", 0, "x;\n//y ;\n\n/\n/ z", "x|;\n//|y| ;\n\n/\n/| z"},
+    {"the same without them", 1, "x;\n//y ;\n\n/\n/ z", "x|;\n|//|y| ;\n\n|/\n|/| z"},
+    {"an apostrophe ends it", 0, "a b c's d", "a| b| c's d"},
+    {"an apostrophe in front of no letter", 0, "a' b", "a|'| b"},
+    {"a piece of its own", 1, "a b c's d", "a| b| c|'s d"},
+    {"digits one by one", 2, "a123 45 b", "a|1|2|3| |4|5| b"},
+    {"up to a character of two bytes", 0, "a b \xC3\xA9", "a| b| \xC3\xA9"},
+    {"nothing of ASCII", 0, "\xC3\xA9 b", "\xC3\xA9 b"},
+    {"one word", 0, "word", "word"},
+};
+
+static void as_much_is_cut_as_is_sure(void **state)
+{
+    (void)state;
+    if (!wr_pretoken_many_of(wr_pretoken_o200k))
+        skip();
+    for (size_t i = 0; i < WR_COUNT_OF(windows); i++) {
+        uint8_t window[WR_PRETOKEN_WINDOW_BYTES] = {0};
+        size_t len = strlen(windows[i].text);
+        struct wr_buf got;
+        memcpy(window, windows[i].text, len);
+        uint64_t cuts = wr_pretoken_many_of(scanners[windows[i].which].scan)(window, (unsigned)len);
+        wr_buf_init(&got, 1024);
+        for (size_t at = 0; at < len; at++) {
+            if (cuts >> at & 1)
+                wr_buf_byte(&got, '|');
+            wr_buf_byte(&got, windows[i].text[at]);
+        }
+        if (!wr_span_is(wr_buf_view(&got), windows[i].pieces))
+            fail_msg("%s: got %.*s", windows[i].behaviour, (int)got.len, got.bytes);
+        wr_buf_release(&got);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_is_cut_into_pieces),
         cmocka_unit_test(a_piece_is_closed_only_when_no_text_can_change_it),
         cmocka_unit_test(characters_have_their_class),
+        cmocka_unit_test(pieces_are_cut_at_once_where_one_by_one),
+        cmocka_unit_test(as_much_is_cut_as_is_sure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
