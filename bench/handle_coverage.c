@@ -11,7 +11,7 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "json/json.h"
-#include "transcript/stale.h"
+#include "transcript/path.h"
 
 enum { AGENTS_MAX = 32, CALLS_MAX = 1 << 16, FILE_BYTES_MAX = 256 << 20, NAME_BYTES = 64 };
 

@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "transcript/stale.h"
+#include "transcript/path.h"
 
 #define MUST(condition)   \
     do {                  \

@@ -215,7 +215,8 @@ struct wr_api_options {
     const char *path;    /* of the HTTP request, or NULL */
     struct wr_memo
         *memo; /* borrowed, for this call and as long as the transcript is used; NULL: none */
-    const struct wr_start *start; /* that `doc` went on from (transcript/starts.h); NULL: none */
+    const struct wr_start
+        *start;          /* that `doc` went on from (transcript/transcript.h); NULL: none */
     bool structure_only; /* pairs, turns, loops and groups, but no handles and no classes */
 };
 

@@ -10,11 +10,11 @@
 #include <stdio.h>
 
 #include "api/lawful.h"
-#include "base/limits.h"
 #include "base/ascii.h"
+#include "base/limits.h"
 #include "base/span.h"
 #include "json/write.h"
-#include "transcript/starts.h"
+#include "transcript/transcript.h"
 
 struct wr_segment wr_segment_at(const struct wr_place *place, weir_kind kind, wr_json_id payload)
 {

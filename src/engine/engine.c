@@ -24,7 +24,7 @@
 #include "engine/steer.h"
 #include "models/cost.h"
 #include "policy/worth.h"
-#include "transcript/starts.h"
+#include "transcript/transcript.h"
 #include "weir/engine.h"
 
 /* ---- a request ---- */

@@ -20,7 +20,7 @@
 #include "condense/signal.h"
 #include "policy/marker.h"
 #include "policy/stage.h"
-#include "transcript/starts.h"
+#include "transcript/transcript.h"
 
 /* A line shorter than this may well be said twice. */
 enum {

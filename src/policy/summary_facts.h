@@ -18,7 +18,7 @@
 #include "base/hash.h"
 #include "base/index.h"
 #include "base/limits.h"
-#include "transcript/lines.h"
+#include "transcript/effect.h"
 #include "transcript/transcript.h"
 
 enum wr_fact_outcome {

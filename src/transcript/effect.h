@@ -11,6 +11,7 @@
 #define WR_TRANSCRIPT_EFFECT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "weir/span.h"
 
@@ -56,5 +57,43 @@ static inline bool wr_effect_is_whole_file(const struct wr_effect *effect)
 
 /* The lower-case word for a kind: "read", "search", ... */
 const char *wr_effect_kind_text(enum wr_effect_kind kind);
+
+/* ---- ranges of lines ----
+ *
+ * Ranges of lines, and ranges of ranges: what `sed -n '40,80p' | head -5` leaves.
+ *
+ * A positive number counts lines from the first, a negative one from the last (-1), 0 is not known.
+ * A range ends with its file at the latest: 1 to 50 of a short file is all of it.
+ */
+
+struct wr_lines {
+    int64_t start, end; /* inclusive */
+    bool if_long;       /* holds only where the file is long enough for every number in it */
+};
+
+/* The lines `slice` of the lines `of`. {0, 0} where that is empty or cannot be told without the
+ * file. */
+struct wr_lines wr_lines_slice(struct wr_lines of, struct wr_lines slice);
+
+/* ---- patches ----
+ *
+ * Which files a patch changes: the `*** Update File:` form of apply_patch, and unified
+ * diffs. */
+
+struct wr_patch {
+    weir_span rest;     /* what has not been read */
+    weir_span old_path; /* of a unified diff's `---` line, waiting for its `+++` */
+    bool has_old;
+};
+
+struct wr_patch_file {
+    enum wr_effect_kind kind; /* EDIT, or WRITE for a file that is made, moved or removed */
+    weir_span path;           /* points into the patch */
+};
+
+void wr_patch_init(struct wr_patch *patch, weir_span text);
+
+/* The next file; false when there is none. A file that is moved comes twice, old name first. */
+bool wr_patch_next(struct wr_patch *patch, struct wr_patch_file *file);
 
 #endif

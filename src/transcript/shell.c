@@ -24,7 +24,7 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/vec.h"
-#include "transcript/patch.h"
+#include "transcript/effect.h"
 #include "transcript/path.h"
 #include "transcript/shell_plan.h"
 

@@ -10,7 +10,6 @@
 #include "base/limits.h"
 #include "base/words.h"
 #include "transcript/effect.h"
-#include "transcript/lines.h"
 #include "transcript/shell_lex.h"
 
 enum wr_shell_plan_kind {

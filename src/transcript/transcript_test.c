@@ -3,11 +3,16 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <cmocka.h>
+
+#include <stdint.h>
+#include <string.h>
 
 #include "base/limits.h"
 #include "base/span.h"
+#include "weir/segment.h"
+
+/* ---- segments ---- */
 
 struct made {
     struct wr_arena arena;
@@ -129,6 +134,93 @@ static void there_are_not_more_segments_than_the_cap(void **state)
     wr_arena_release(&made.arena);
 }
 
+/* ---- memo ---- */
+
+enum { MEMO_BYTES_MAX = 1 << 20 };
+
+static wr_hash128 key_of(uint32_t n)
+{
+    return wr_hash128_of((weir_span){(const char *)&n, sizeof(n)});
+}
+
+static void what_is_put_is_found_again_as_a_copy(void **state)
+{
+    char path[] = "src/a.c";
+    struct wr_effect effect = {.kind = WR_EFFECT_READ,
+                               .path = {path, 7},
+                               .query = WR_LIT(""),
+                               .rev = WR_LIT(""),
+                               .program = WR_LIT("cat")};
+    struct wr_memo_entry entry = {
+        .handles = {.path = {path, 7}, .effects = &effect, .effects_count = 1}, .has_slack = true};
+    struct wr_memo *memo;
+    (void)state;
+
+    assert_int_equal(wr_memo_new(&memo, MEMO_BYTES_MAX), WEIR_OK);
+    assert_null(wr_memo_find(memo, key_of(1)));
+    wr_memo_put(memo, key_of(1), &entry);
+    memset(path, 'x', 7); /* the memo must not look at the original any more */
+    const struct wr_memo_entry *found = wr_memo_find(memo, key_of(1));
+    assert_non_null(found);
+    assert_true(wr_span_is(found->handles.path, "src/a.c"));
+    assert_true(wr_span_is(found->handles.effects[0].path, "src/a.c"));
+    assert_true(wr_span_is(found->handles.effects[0].program, "cat"));
+    assert_true(found->has_slack);
+    assert_null(wr_memo_find(memo, key_of(2)));
+    wr_memo_free(memo);
+}
+
+static void a_memo_that_has_grown_forgets_when_a_request_begins(void **state)
+{
+    struct wr_memo_entry entry = {.handles = {.path = WR_LIT("p")}};
+    struct wr_memo *memo;
+    (void)state;
+
+    assert_int_equal(wr_memo_new(&memo, MEMO_BYTES_MAX), WEIR_OK);
+    for (uint32_t n = 0; n < 20000; n++)
+        wr_memo_put(memo, key_of(n), &entry);
+    assert_non_null(wr_memo_find(memo, key_of(0)));
+    wr_memo_begin(memo);
+    assert_null(wr_memo_find(memo, key_of(0)));
+    wr_memo_put(memo, key_of(0), &entry);
+    wr_memo_begin(memo);
+    assert_non_null(wr_memo_find(memo, key_of(0)));
+    wr_memo_free(memo);
+}
+
+/* ---- names ---- */
+
+/* The words are a contract: `weir inspect --json` prints them. */
+static void names_are_what_is_documented(void **state)
+{
+    static const char *const dialects[] = {"chat",   "responses", "messages",
+                                           "gemini", "ollama",    "converse"};
+    static const char *const roles[] = {"none", "system", "developer", "user", "assistant", "tool"};
+    static const char *const kinds[] = {"text", "tool_call", "tool_result", "reasoning",  "image",
+                                        "file", "system",    "tools",       "compaction", "other"};
+    static const char *const classes[] = {
+        "protocol exact",         "continuation exact", "critical exact",     "rehydratable exact",
+        "lossless transformable", "condensable",        "droppable duplicate"};
+    (void)state;
+    for (int i = 0; i < (int)(WR_COUNT_OF(dialects)); i++)
+        assert_string_equal(weir_dialect_name((weir_dialect)i), dialects[i]);
+    for (int i = 0; i < (int)(WR_COUNT_OF(roles)); i++)
+        assert_string_equal(weir_role_name((weir_role)i), roles[i]);
+    for (int i = 0; i < (int)(WR_COUNT_OF(kinds)); i++)
+        assert_string_equal(weir_kind_name((weir_kind)i), kinds[i]);
+    for (int i = 0; i < (int)(WR_COUNT_OF(classes)); i++)
+        assert_string_equal(weir_class_name((weir_class)i), classes[i]);
+}
+
+static void a_number_that_is_none_of_them_has_a_name_too(void **state)
+{
+    (void)state;
+    assert_string_equal(weir_dialect_name((weir_dialect)7), "unknown");
+    assert_string_equal(weir_role_name((weir_role)7), "unknown");
+    assert_string_equal(weir_kind_name((weir_kind)15), "unknown");
+    assert_string_equal(weir_class_name((weir_class)7), "unknown");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -137,6 +229,10 @@ int main(void)
         cmocka_unit_test(a_text_without_memory_is_null),
         cmocka_unit_test(what_is_added_is_a_copy_without_links),
         cmocka_unit_test(there_are_not_more_segments_than_the_cap),
+        cmocka_unit_test(what_is_put_is_found_again_as_a_copy),
+        cmocka_unit_test(a_memo_that_has_grown_forgets_when_a_request_begins),
+        cmocka_unit_test(names_are_what_is_documented),
+        cmocka_unit_test(a_number_that_is_none_of_them_has_a_name_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

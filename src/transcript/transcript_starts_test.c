@@ -1,4 +1,4 @@
-#include "transcript/starts.h"
+#include "transcript/transcript.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 enum {
     BODY_BYTES_MAX = 4 * 1024 * 1024,
     MESSAGE_BYTES = 900,
-    BLOCK_BYTES = 4096 /* as starts.c hashes them */
+    BLOCK_BYTES = 4096 /* as transcript.c hashes them */
 };
 
 struct reading {
