@@ -11,7 +11,7 @@ struct wr_run_end {
     int result;                       /* what a shell would say of the agent */
     const struct wr_receipt *receipt; /* NULL: it could not be read, which was said */
     uint64_t agent_ms;                /* how long it ran */
-    const char *shadow_dir;           /* what shadow decided (proxy/task.h); NULL: nothing */
+    const char *shadow_dir;           /* what shadow decided (proxy/store_state.h); NULL: nothing */
 };
 
 struct wr_run_options {

@@ -2,7 +2,7 @@
  *
  * The agent works as without Weir: every request is sent as it came. The server beside it decides
  * what it would have sent, and keeps the newest prompt of each session, as it came and as it would
- * have been, in the run's folder (proxy/task.h). At the end stand the money that the session
+ * have been, in the run's folder (proxy/store_state.h). At the end stand the money that the session
  * would have cost (ledger/tally.h) less what recalls would have, and the three largest texts that
  * would have been shortened, with what would have stood in their place. Then the folder goes.
  *

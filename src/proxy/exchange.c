@@ -21,7 +21,6 @@
 #include "proxy/pages.h"
 #include "proxy/sidecar.h"
 #include "proxy/steer_page.h"
-#include "proxy/task.h"
 #include "proxy/tell.h"
 #include "proxy/traffic_page.h"
 

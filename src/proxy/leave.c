@@ -19,7 +19,6 @@
 #include "proxy/departures.h"
 #include "proxy/exchange_inside.h"
 #include "proxy/refusal.h"
-#include "proxy/task.h"
 
 /* What only counts tokens leaves nothing in a cache, and of a request that the provider completes
  * nothing is sent again. */

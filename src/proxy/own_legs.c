@@ -21,7 +21,6 @@
 #include "base/clock.h"
 #include "base/span.h"
 #include "proxy/exchange_inside.h"
-#include "proxy/task.h"
 
 /* ---- signs of life ---- */
 

@@ -29,7 +29,7 @@
 #include "proxy/counts.h"
 #include "proxy/metrics.h"
 #include "proxy/rollout.h"
-#include "proxy/task.h"
+#include "proxy/store_state.h"
 
 enum { THREADS_MAX = 64, FRONT_BYTES = 1024, YIELD_BYTES_LEAST = 64 * 1024 };
 

@@ -134,4 +134,18 @@ weir_span wr_wanted_policy(struct weir_store *store, weir_span tenant);
 WEIR_MUST_USE weir_status wr_want_policy(struct weir_store *store, weir_span tenant,
                                          weir_span policy, int64_t now_ms, struct weir_err *err);
 
+/* ---- what a thread asks of its task (projector.h) ---- */
+
+struct wr_task;
+
+void wr_task_release(struct wr_task *task); /* what it holds, not the struct */
+
+/* Why it was not projected. The engine says WEIR_LIMIT of what is too large as well as of what
+ * takes too long. */
+weir_span wr_task_failure(weir_status status, uint64_t took_us);
+/* Whose recall its request may use: what the header says, else the rules. */
+enum wr_recall wr_task_recall(const struct wr_task *task);
+/* Whether a session that begins with it may have something taken out. */
+bool wr_task_may_take_out(const struct wr_task *task);
+
 #endif

@@ -1,4 +1,4 @@
-/* How the store is, and the thread that looks after it.
+/* How the store is, the thread that looks after it, and what threads that project do with it.
  *
  *   any thread that projects     seen(), failed(), well(): what its last use of the store showed
  *   the keeper, each second      is the store still at its path; if it was in trouble, can it be
@@ -14,14 +14,21 @@
  */
 #include "proxy/store_state.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
+#include "base/hash.h"
+#include "base/limits.h"
 #include "base/os.h"
+#include "base/span.h"
+#include "engine/engine.h"
 #include "proxy/metrics.h"
 #include "store/store.h"
 #include "store/where.h"
@@ -243,4 +250,126 @@ void wr_store_keeper_free(struct wr_store_keeper *keeper)
     (void)pthread_cond_destroy(&keeper->wake);
     free(keeper->dir);
     free(keeper);
+}
+
+/* ==== the stores of a thread ==== */
+
+void wr_thread_stores_open(struct wr_thread_stores *stores)
+{
+    weir_trouble trouble;
+
+    if (stores->store || !stores->dir)
+        return;
+    if (weir_store_open(stores->dir, NULL, &stores->store, &trouble, NULL)) {
+        stores->store = NULL;
+        wr_store_state_failed(stores->metrics, stores->dir, trouble);
+    }
+}
+
+void wr_thread_stores_close(struct wr_thread_stores *stores)
+{
+    weir_store_close(stores->shadow);
+    weir_store_close(stores->store);
+    stores->store = stores->shadow = NULL;
+}
+
+struct weir_store *wr_thread_stores_for(struct wr_thread_stores *stores,
+                                        const struct wr_decision *decision)
+{
+    /* The last time of a session that was projected so far: the engine compares, and says whether
+     * that is a step. */
+    if (decision->action == WR_ACTION_PROJECT || decision->turn == WR_MODE_TURNS_WHOLE)
+        return stores->store;
+    if (decision->action != WR_ACTION_SHADOW)
+        return NULL;
+    if (!stores->shadow && weir_store_new_memory(WR_PROXY_SHADOW_BYTES_MAX, &stores->shadow))
+        stores->shadow = NULL;
+    return stores->shadow;
+}
+
+void wr_thread_stores_note(struct wr_thread_stores *stores, weir_trouble trouble)
+{
+    wr_store_state_seen(stores->metrics, stores->dir, stores->store, &stores->place);
+    wr_store_state_failed(stores->metrics, stores->dir, trouble);
+}
+
+void wr_thread_stores_empty_shadow(struct wr_thread_stores *stores)
+{
+    if (!stores->shadow || weir_store_trouble(stores->shadow) != WEIR_TROUBLE_FULL)
+        return;
+    weir_store_close(stores->shadow);
+    stores->shadow = NULL;
+}
+
+/* ==== what is kept of a projection ==== */
+
+void wr_plan_keep(struct wr_notes *notes, struct weir_request *request, weir_span tenant,
+                  weir_span session, int64_t now_ms)
+{
+    unsigned char key[WR_LEDGER_KEY_BYTES];
+    struct wr_buf plan;
+
+    if (!notes)
+        return;
+    wr_buf_init(&plan, WR_LEDGER_NOTE_BYTES_MAX);
+    wr_plan_key(session, key);
+    if (!wr_engine_foretell(request, &plan))
+        wr_notes_keep_as(notes, key, tenant, session, wr_buf_view(&plan), now_ms);
+    wr_buf_release(&plan);
+}
+
+enum { PATH_BYTES_MAX = 4096 };
+
+static bool write_all(int fd, weir_span text)
+{
+    while (text.len) {
+        ssize_t bytes = write(fd, text.ptr, text.len);
+        if (bytes <= 0)
+            return false;
+        text = wr_span_cut(text, (size_t)bytes, text.len);
+    }
+    return true;
+}
+
+static void replace_file(const char *dir, uint64_t name, const char *what, weir_span text)
+{
+    char path[PATH_BYTES_MAX], draft[PATH_BYTES_MAX + 8];
+    int bytes =
+        snprintf(path, sizeof(path), "%s/%016llx.%s.json", dir, (unsigned long long)name, what);
+
+    if (bytes < 0 || (size_t)bytes >= sizeof(path))
+        return;
+    (void)snprintf(draft, sizeof(draft), "%s.new", path);
+    int fd = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return;
+    bool ok = write_all(fd, text);
+    if (close(fd) || !ok || rename(draft, path))
+        (void)unlink(draft);
+}
+
+void wr_shadow_keep(const char *dir, const struct wr_record *record, weir_span came, weir_span made)
+{
+    uint64_t name = wr_hash64_seeded(wr_span_of(record->model),
+                                     wr_hash64_seeded(record->session, wr_hash64(record->tenant)));
+    struct wr_buf report;
+
+    wr_buf_init(&report, WR_LEDGER_REPORT_BYTES_MAX);
+    wr_record_report(record, &report);
+    if (!wr_buf_status(&report)) {
+        replace_file(dir, name, "came", came);
+        replace_file(dir, name, "made", made);
+        replace_file(dir, name, "report", wr_buf_view(&report));
+    }
+    wr_buf_release(&report);
+}
+
+void wr_shadow_forget_tool(struct wr_record *record)
+{
+    uint64_t tokens = record->own_tools_tokens;
+
+    if (record->tokens_before <= tokens || record->came_tokens[WR_CATEGORY_TOOLS] < tokens)
+        return;
+    record->tokens_before -= tokens;
+    record->came_tokens[WR_CATEGORY_TOOLS] -= tokens;
 }
