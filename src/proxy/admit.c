@@ -24,9 +24,9 @@
 #include "base/span.h"
 #include "engine/engine.h"
 #include "models/lookup.h"
-#include "proxy/budgets.h"
 #include "proxy/exchange_inside.h"
 #include "proxy/pages.h"
+#include "proxy/users.h"
 #include "store/where.h"
 
 enum {

@@ -15,7 +15,6 @@
 #include "net/tls.h"
 #include "otel/settings.h"
 #include "policy/policy.h"
-#include "proxy/budgets.h"
 #include "proxy/users.h"
 
 #define WR_MODE_MAP(X)    \

@@ -1,10 +1,4 @@
-/* users.h -- the people of a gateway: their names, teams and access tokens (docs/gateway.md).
- *
- * 1. weir.yaml holds no token, only SHA-256 of it: who reads the file cannot ask in another's name.
- *    Tokens are random and long (`weir token new`), so that a plain hash cannot be searched.
- * 2. A user may have several tokens, so that a new one is in use before the old one goes. One that
- *    has expired is still known: it is refused, and it is no credential of a provider's.
- */
+/* users.h -- the people of a gateway: names, teams, access tokens, budgets (docs/gateway.md). */
 #ifndef WR_PROXY_USERS_H
 #define WR_PROXY_USERS_H
 
@@ -12,6 +6,15 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/yaml.h"
+#include "store/spend.h"
+
+/* ==== users and their tokens ====
+ *
+ * 1. weir.yaml holds no token, only SHA-256 of it: who reads the file cannot ask in another's name.
+ *    Tokens are random and long (`weir token new`), so that a plain hash cannot be searched.
+ * 2. A user may have several tokens, so that a new one is in use before the old one goes. One that
+ *    has expired is still known: it is refused, and it is no credential of a provider's.
+ */
 
 struct wr_user {
     const char *name;
@@ -57,5 +60,44 @@ bool wr_users_has_team(const struct wr_users *users, weir_span team);
 
 /* A token as wr_users_read() takes its hash: "sha256" in hex. */
 WEIR_MUST_USE weir_status wr_user_token_hash(weir_span token, char hex[WR_SHA256_HEX_BYTES + 1]);
+
+/* ==== what users and teams may use ====
+ *
+ * Each entry is for one user or team, or for each of them ("*"), and one period. All that fit a
+ * request hold at once, the smallest decides. One that only warns never keeps anybody from working.
+ */
+
+struct wr_budget {
+    const char *name; /* "*": each */
+    bool is_team;     /* of a team; else of a user */
+    bool warns;       /* `action: warn`; else what is over is refused */
+    enum wr_spend_period period;
+    int64_t limits[WR_SPEND_KINDS]; /* WR_SPEND_NO_LIMIT: none */
+    uint32_t line;                  /* in weir.yaml */
+};
+
+struct wr_budgets {
+    struct wr_budget *items; /* in the arena that they were read into */
+    size_t count;
+    bool refuses_uncounted; /* `budgets_without_store: refuse`: nobody asks while nothing counts */
+};
+
+/* Reads `budgets: [{user: N, team: N, per: day, usd: 5, tokens: N, requests: N, action: warn}]`. */
+WEIR_MUST_USE weir_status wr_budgets_read(struct wr_budgets *budgets, struct wr_arena *arena,
+                                          struct wr_yaml *yaml, yaml_node_t *value);
+WEIR_MUST_USE weir_status wr_budgets_read_action(struct wr_budgets *budgets, struct wr_yaml *yaml,
+                                                 yaml_node_t *value);
+
+/* Once all is read: those that are named must be there. */
+WEIR_MUST_USE weir_status wr_budgets_check(const struct wr_budgets *budgets,
+                                           const struct wr_users *users, struct weir_err *err);
+
+/* The limits that hold for a user, the user's first and then the team's, of budgets that refuse or
+ * of those that warn. The names of the scopes are written by the caller. False: there are none. */
+bool wr_budgets_limits(const struct wr_budgets *budgets, const struct wr_user *user, bool warns,
+                       int64_t limits[WR_SPEND_SCOPES_MAX][WR_SPEND_PERIODS][WR_SPEND_KINDS]);
+
+/* "12.5" as micro-dollars. False: it is no amount of money. */
+bool wr_money_parse(weir_span text, int64_t *micro_usd);
 
 #endif

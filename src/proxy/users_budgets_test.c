@@ -1,4 +1,4 @@
-#include "proxy/budgets.h"
+#include "proxy/users.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
