@@ -18,7 +18,6 @@
 #include "json/write.h"
 #include "proxy/compress.h"
 #include "proxy/pages.h"
-#include "proxy/webhook.h"
 #include "weir/call.h"
 #include "weir/weir.h"
 

@@ -3,7 +3,7 @@
  *
  *   POST /weir/v1/project, count, condense, recall, models    as weir_call() (docs/embed.md)
  *   POST /v1/compress, GET /v1/retrieve/HASH                  as gateways' adapters call them
- *   POST /weir/v1/webhook                                     as a gateway's webhook (webhook.h)
+ *   POST /weir/v1/webhook                                     as a gateway's webhook (compress.h)
  *
  * 1. The tenant is the door's: a body that names one is refused.
  * 2. `project` takes the server's policy for new sessions and its clock where the body names none.

@@ -32,4 +32,23 @@ struct wr_compress {
 int wr_compress_answer(const struct wr_compress *compress, weir_span body, struct wr_buf *answer);
 int wr_retrieve_answer(const struct wr_compress *compress, weir_span hash, struct wr_buf *answer);
 
+/* ==== the webhook of a gateway ====
+ *
+ * It is for a gateway that shows each request to a webhook before it sends it.
+ *
+ * Portkey's open gateway has such a guardrail, `default.webhook`: it posts {"request":{"json"},
+ * "eventType"}, and takes {"verdict","transformedData":{"request":{"json"}}} back, where the latter
+ * replaces the request (docs/http-api.md).
+ *
+ * 1. The verdict is always true: Weir makes requests smaller and refuses none.
+ * 2. A request that no policy changed is not sent back.
+ * 3. The way back of what leaves is one that the request's own tools offer (law L2), as in a call
+ * of `project`. After the answer there is nothing to do: the other event of the hook is let
+ * through.
+ */
+
+/* WEIR_SYNTAX, WEIR_INVALID: the body is none of such a hook. */
+weir_status wr_webhook_answer(const struct wr_compress *how, weir_span body, struct wr_buf *answer,
+                              struct weir_err *err);
+
 #endif

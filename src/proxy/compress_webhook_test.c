@@ -1,5 +1,5 @@
 /* What a webhook is answered; a real request is played by tests/upstream/call_cases.py. */
-#include "proxy/webhook.h"
+#include "proxy/compress.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
