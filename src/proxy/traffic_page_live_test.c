@@ -1,5 +1,5 @@
 /* Streams of events before a ledger that the test writes into. */
-#include "proxy/live_rows.h"
+#include "proxy/traffic_page.h"
 
 #include "store/ledger.h"
 #include "tests/test_service.h"
