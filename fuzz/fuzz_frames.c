@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "api/frames.h"
+#include "api/events.h"
 #include "base/limits.h"
 #include "base/span.h"
 

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "agent/process.h"
-#include "api/sse.h"
+#include "api/events.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/os.h"

@@ -19,8 +19,7 @@
 #include <stdbool.h>
 
 #include "api/api.h"
-#include "api/frames.h"
-#include "api/sse.h"
+#include "api/events.h"
 #include "json/json.h"
 #include "json/write.h"
 #include "weir/session.h"
@@ -157,7 +156,7 @@ void wr_answer_release(struct wr_reply *answer);
 bool wr_answer_is_stream(const struct wr_api *api, weir_span type);
 
 void wr_answer_feed(struct wr_reply *answer, weir_span bytes);
-/* The same of an AWS event stream (api/frames.h); an answer is fed with one of the two. */
+/* The same of an AWS event stream (api/events.h); an answer is fed with one of the two. */
 void wr_answer_feed_frames(struct wr_reply *answer, weir_span bytes);
 /* The stream has ended. wr_answer_end() does this too. */
 void wr_answer_end_feed(struct wr_reply *answer);

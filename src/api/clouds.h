@@ -12,7 +12,7 @@
 
 enum wr_cloud_stream {
     WR_CLOUD_EVENTS, /* text/event-stream */
-    WR_CLOUD_FRAMES  /* an AWS event stream (api/frames.h) */
+    WR_CLOUD_FRAMES  /* an AWS event stream (api/events.h) */
 };
 
 /* A path that carries a conversation, where its end alone does not say so, or where it names the

@@ -5,7 +5,7 @@
  *     the segment before it, so that it leaves and moves with that; one that has nothing before it
  *     in its message stays where it is;
  *   - the model stands in the path, what an answer may take in `inferenceConfig`;
- *   - an answer has no id, its stream is frames (frames.h) whose names say what an event is, and
+ *   - an answer has no id, its stream is frames (events.h) whose names say what an event is, and
  *     only calls have an event that begins them;
  *   - an error is {"message": "words"}.
  *

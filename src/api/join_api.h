@@ -12,8 +12,8 @@
 #define WR_API_JOIN_API_H
 
 #include "api/answer.h"
+#include "api/events.h"
 #include "api/join.h"
-#include "api/sse.h"
 #include "json/splice.h"
 #include "json/write.h"
 

@@ -3,7 +3,7 @@
  * An answer is a list of numbered blocks, as in Anthropic Messages. A call says its name when it
  * begins, and nothing else has an event that begins it: a text is there with its first piece. So
  * nothing has to be held but the end, messageStop with the stop reason and metadata with the usage.
- * Events come out of frames (frames.h) and go back into them.
+ * Events come out of frames (events.h) and go back into them.
  *
  * What exchanges become in requests is in own_blocks.c.
  */

@@ -5,7 +5,7 @@
 #ifndef WR_PROXY_EXCHANGE_INSIDE_H
 #define WR_PROXY_EXCHANGE_INSIDE_H
 
-#include "api/frames.h"
+#include "api/events.h"
 #include "proxy/admit.h"
 #include "proxy/answers.h"
 #include "proxy/door.h"

@@ -1,6 +1,6 @@
 /* An AWS event stream on its way through the bridge. What is told is what the frames say, not their
  * bytes: a frame that could not be kept is made anew. */
-#include "api/frames.h"
+#include "api/events.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "tests/torture/torture.h"

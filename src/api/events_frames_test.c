@@ -1,4 +1,4 @@
-#include "api/frames.h"
+#include "api/events.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-#include "api/sse.h"
+#include "api/events.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
