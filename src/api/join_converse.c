@@ -5,7 +5,7 @@
  * nothing has to be held but the end, messageStop with the stop reason and metadata with the usage.
  * Events come out of frames (events.h) and go back into them.
  *
- * What exchanges become in requests is in own_blocks.c.
+ * What exchanges become in requests is in join_blocks.c.
  */
 #include "api/join_api.h"
 #include "api/own_api.h"

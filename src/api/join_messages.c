@@ -3,7 +3,7 @@
  * An answer is a list of blocks. A block says what it is when it begins, so nothing has to be held
  * but the end: message_delta, which has the stop reason and the usage, and message_stop. Blocks are
  * numbered; those behind a hidden one, and those of later legs, get the numbers that follow.
- * What exchanges become in requests is in own_blocks.c.
+ * What exchanges become in requests is in join_blocks.c.
  */
 #include "api/join_api.h"
 #include "api/own_api.h"

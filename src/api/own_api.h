@@ -123,12 +123,12 @@ void wr_own_insert_elements(struct wr_own_edits *edits, wr_json_id child);
 /* The last leg, where it had other calls than ours; else NULL. */
 const struct wr_own_leg *wr_own_beside(const struct wr_own_edits *edits);
 
-/* own_chat.c: requests of Chat Completions, for the table in join_chat.c. */
+/* chat.c: requests of Chat Completions, for the table in join_chat.c. */
 bool wr_own_chat_may_join(const struct wr_json *doc);
 bool wr_own_chat_is_hosted(const struct wr_json *doc, wr_json_id tool);
 bool wr_own_chat_put_back(struct wr_own_edits *edits);
 
-/* own_blocks.c: requests whose messages are lists of blocks (Messages, Converse). */
+/* join_blocks.c: requests whose messages are lists of blocks (Messages, Converse). */
 bool wr_own_blocks_put_back(struct wr_own_edits *edits);
 
 /* own_gemini.c: requests of Gemini, for the table in join_gemini.c. */
