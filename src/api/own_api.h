@@ -131,14 +131,9 @@ bool wr_own_chat_put_back(struct wr_own_edits *edits);
 /* join_blocks.c: requests whose messages are lists of blocks (Messages, Converse). */
 bool wr_own_blocks_put_back(struct wr_own_edits *edits);
 
-/* own_gemini.c: requests of Gemini, for the table in join_gemini.c. */
-bool wr_own_gemini_may_join(const struct wr_json *doc);
-bool wr_own_gemini_bars_calls(const struct wr_json *doc);
-bool wr_own_gemini_is_hosted(const struct wr_json *doc, wr_json_id tool);
-wr_json_id wr_own_gemini_find_tools(const struct wr_transcript *transcript);
-uint64_t wr_own_gemini_mark_call(const struct wr_json *doc, wr_json_id part,
-                                 struct wr_arena *arena);
-bool wr_own_gemini_put_back(struct wr_own_edits *edits);
+/* responses.c: whether an item is a call that the client answers; whether it is such an answer. */
+bool wr_responses_is_call(const struct wr_json *doc, wr_json_id item);
+bool wr_responses_is_result(const struct wr_json *doc, wr_json_id item);
 
 /* The text of a string; empty where it is none. */
 weir_span wr_own_text(struct wr_own_edits *edits, const struct wr_json *doc, wr_json_id id);

@@ -1,6 +1,6 @@
 /* OpenAI Responses. */
 #include "api/answer.h"
-#include "api/join_responses.h"
+#include "api/own_api.h"
 #include "api/read.h"
 #include "api/write.h"
 #include "base/span.h"
