@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/api.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/utf8.h"
+#include "base/text.h"
 #include "json/write.h"
-#include "api/api.h"
 
 enum { TEXT_BYTES_MAX = 1 << 16 };
 

@@ -6,7 +6,7 @@
 
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/utf8.h"
+#include "base/text.h"
 #include "json/json.h"
 #include "json/splice.h"
 #include "json_reference.h"

@@ -13,7 +13,7 @@
 #include "agent/panel.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/utf8.h"
+#include "base/text.h"
 #include "paper.h"
 
 enum { TEXT_BYTES_MAX = 1 << 20, TYPED_BYTES_MAX = 2000, INDENT = 2, STEPS_MAX = 400 };

@@ -10,7 +10,7 @@
 #include "api/api.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/utf8.h"
+#include "base/text.h"
 #include "json/write.h"
 #include "policy/loop_summary.h"
 #include "policy/marker.h"

@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/utf8.h"
+#include "base/text.h"
 #include "json/json.h"
 
 struct viewer {

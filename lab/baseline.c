@@ -3,10 +3,10 @@
  * lost. What a policy of ours can express is no code here but an entry of data/baselines.yaml. */
 #include "lab/baseline.h"
 
+#include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
-#include "base/vec.h"
 
 enum {
     CAP_FIRST = 256,

@@ -8,9 +8,9 @@
  * opened once more, since agents nest their arguments. */
 #include "lab/evidence.h"
 
+#include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/vec.h"
 #include "lab/evidence_words.h"
 
 enum { SOURCES_CAP_FIRST = 256, ITEMS_CAP_FIRST = 16 };

@@ -1,8 +1,8 @@
 #include "lab/evidence_index.h"
 
+#include "base/buf.h"
 #include "base/hash.h"
 #include "base/limits.h"
-#include "base/vec.h"
 
 enum { CAP_FIRST = 4096 };
 

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "base/span.h"
-#include "base/vec.h"
 
 enum {
     OVER_TOKENS = 300,

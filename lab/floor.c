@@ -7,9 +7,9 @@
 
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/vec.h"
 
 enum { CAP_FIRST = 256 };
 

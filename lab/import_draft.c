@@ -6,9 +6,9 @@
  * reuse ids, and some logs have none, where the oldest open call of the newest message takes it. */
 #include "lab/import_draft.h"
 
+#include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/vec.h"
 
 enum { LIST_CAP_FIRST = 64, DRAFT_MODELS_MAX = 64 };
 

@@ -7,8 +7,8 @@
  */
 #include "lab/import_reader.h"
 
+#include "base/buf.h"
 #include "base/span.h"
-#include "base/vec.h"
 
 /* A line that counts: the newest writing of a message, or a list that replaced the history. */
 struct record {

@@ -1,8 +1,8 @@
 #include "lab/import_names.h"
 
+#include "base/buf.h"
 #include "base/hash.h"
 #include "base/span.h"
-#include "base/vec.h"
 
 enum { NAMES_CAP_FIRST = 64 };
 

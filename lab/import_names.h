@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "base/index.h"
+#include "base/hash.h"
 
 #define WR_NAMES_NONE UINT32_MAX
 

@@ -3,9 +3,9 @@
  * absent, since logs of old versions lack much; what is left out is counted (import.h). */
 #include "lab/import_reader.h"
 
+#include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/vec.h"
 
 /* ---- values ---- */
 

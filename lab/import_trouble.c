@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/ascii.h"
+#include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/vec.h"
 #include "json/write.h"
 
 enum { CAP_FIRST = 16, KEY_BYTES_MAX = 32 };

@@ -10,10 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/vec.h"
 
 enum { READ_BYTES = 256 * 1024 };
 

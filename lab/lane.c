@@ -17,10 +17,10 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/vec.h"
 #include "engine/engine.h"
 #include "engine/record.h"
 #include "lab/recall.h"

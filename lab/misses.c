@@ -6,8 +6,8 @@
 
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/span.h"
-#include "base/vec.h"
 #include "lab/simulate_csv.h"
 #include "policy/stage.h"
 

@@ -16,13 +16,13 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "base/ascii.h"
+#include "base/buf.h"
 #include "base/embed.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/limits.h"
-#include "base/near.h"
 #include "base/span.h"
-#include "base/vec.h"
 #include "engine/engine.h"
 #include "lab/floor.h"
 #include "models/registry.h"

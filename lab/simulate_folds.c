@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/ascii.h"
+#include "base/buf.h"
 #include "base/span.h"
-#include "base/vec.h"
 #include "json/write.h"
 
 enum { CAP_FIRST = 16, GAP_POINTS = 2, PICKED_BLIND_PCT = 6 };

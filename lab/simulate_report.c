@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/table.h"
 #include "base/text.h"
-#include "base/vec.h"
 #include "json/write.h"
 
 const char *const *wr_simulate_all(uint32_t *count)

@@ -6,10 +6,10 @@
 #include "lab/strict_check.h"
 
 #include "api/api.h"
+#include "base/buf.h"
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/vec.h"
 #include "condense/signal.h"
 #include "policy/stage.h"
 #include "transcript/tool.h"

@@ -14,13 +14,13 @@
 
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/utf8.h"
-#include "base/vec.h"
+#include "base/text.h"
 #include "engine/engine.h"
 #include "engine/record.h"
 #include "lab/strict_store.h"

@@ -13,7 +13,6 @@
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/vec.h"
 #include "lab/recall.h"
 #include "weir/recall.h"
 #include "weir/store_host.h"

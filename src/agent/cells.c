@@ -4,7 +4,7 @@
 #include <wchar.h>
 
 #include "base/span.h"
-#include "base/utf8.h"
+#include "base/text.h"
 
 enum { TAB_CELLS = 8 };
 

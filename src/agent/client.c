@@ -19,7 +19,7 @@
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/utf8.h"
+#include "base/text.h"
 #include "models/window.h"
 #include "net/host.h"
 #include "weir/version.h"

@@ -16,7 +16,7 @@
 #include "base/ascii.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/utf8.h"
+#include "base/text.h"
 
 void wr_editor_init(struct wr_editor *e)
 {

@@ -15,10 +15,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
-#include "base/vec.h"
 #include "weir/session.h"
 
 /* ---- session list ---- */

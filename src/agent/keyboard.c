@@ -22,7 +22,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/utf8.h"
+#include "base/text.h"
 
 enum { SIGNAL_MS = 200 };  /* until a signal is seen while a key is waited for */
 enum { SEQUENCE_MS = 50 }; /* within which the rest of an arrow follows its ESC */

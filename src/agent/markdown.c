@@ -9,10 +9,10 @@
 #include <stdlib.h>
 
 #include "agent/cells.h"
+#include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/utf8.h"
-#include "base/vec.h"
+#include "base/text.h"
 
 enum { DEPTH_MAX = 24, MARK_BYTES = 16, RULE_CELLS = 40, CELLS_FIRST = 64 };
 

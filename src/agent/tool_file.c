@@ -23,7 +23,6 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
-#include "base/utf8.h"
 
 /* ---- files, whole ---- */
 

@@ -15,9 +15,9 @@
 #include <sys/stat.h>
 
 #include "agent/toolbox.h"
+#include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/vec.h"
 #include "store/grep.h"
 
 /* Folders that hold what others made: not searched unless they are asked for by name. */

@@ -5,9 +5,9 @@
 #include <zlib.h>
 
 #include "base/base64.h"
+#include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/vec.h"
 #include "json/json.h"
 #include "json/write.h"
 

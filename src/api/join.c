@@ -25,10 +25,10 @@
 
 #include "api/join_api.h"
 #include "api/own_api.h"
+#include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
-#include "base/vec.h"
 
 enum { LEGS_CAP_FIRST = 4, PARTS_CAP_FIRST = 16, NUMBERS_CAP_FIRST = 16, NUMBER_BYTES = 24 };
 

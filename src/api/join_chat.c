@@ -10,10 +10,10 @@
  */
 #include "api/join_chat.h"
 #include "api/own_api.h"
+#include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
-#include "base/vec.h"
 
 enum { NAME_BYTES = sizeof(WR_OWN_TOOL_NAME) + 1, CALLS_CAP_FIRST = 8 };
 

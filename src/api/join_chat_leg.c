@@ -8,11 +8,11 @@
  * Whole answers are joined the same way: the message of a leg is one more delta.
  */
 #include "api/join_chat.h"
+#include "base/buf.h"
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
-#include "base/vec.h"
 
 enum { CALLS_CAP_FIRST = 8 };
 

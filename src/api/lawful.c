@@ -8,9 +8,9 @@
 #include <stdlib.h>
 
 #include "api/api.h"
+#include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/vec.h"
 
 enum { CAP_FIRST_COUNT = 8 };
 

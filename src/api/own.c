@@ -21,10 +21,10 @@
 #include "api/own_api.h"
 #include "api/read.h"
 #include "api/write.h"
+#include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
-#include "base/vec.h"
 #include "transcript/recall_words.h"
 #include "transcript/tool.h"
 

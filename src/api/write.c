@@ -10,11 +10,11 @@
 #include <string.h>
 
 #include "base/ascii.h"
+#include "base/buf.h"
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
-#include "base/vec.h"
 
 enum { CALLS_FIRST_COUNT = 32, IMAGES_FIRST_COUNT = 4 };
 

@@ -6,7 +6,7 @@
  * does not waste what is left of the chunk that small pieces are being cut from.
  *
  * Growing the piece that was cut last moves the end of its chunk and copies nothing; that is why
- * the JSON reader and the growing lists of base/vec.h can double their arrays cheaply. Any other
+ * the JSON reader and the growing lists of base/buf.h can double their arrays cheaply. Any other
  * piece is copied, and the old copy stays until the reset.
  *
  * The first failure is kept, and the arena goes on: a later, smaller piece may still fit. Whoever

@@ -1,6 +1,6 @@
-/* buf.h -- growable bytes with a hard cap and a sticky failure.
+/* buf.h -- what grows: bytes with a hard cap and a sticky failure, and arrays.
  *
- * Appends return nothing: the first failure is kept, later appends do nothing,
+ * Appends of bytes return nothing: the first failure is kept, later appends do nothing,
  * and the caller asks once with wr_buf_status(). A buffer never exceeds its cap.
  */
 #ifndef WR_BASE_BUF_H
@@ -9,8 +9,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "weir/span.h"
-#include "weir/status.h"
+#include "base/arena.h"
 
 struct wr_buf {
     char *bytes; /* owned; NULL until the first append */
@@ -64,5 +63,48 @@ void wr_buf_release(struct wr_buf *buf);
 /* The view lives until the next append, reset or release. */
 weir_span wr_buf_view(const struct wr_buf *buf);
 WEIR_MUST_USE weir_status wr_buf_status(const struct wr_buf *buf);
+
+/* ==== arrays ==== */
+
+/* The items, their count and how many there is room for (the cap):
+ *
+ *     if (!WR_ARENA_ROOM(arena, list->items, list->count, list->cap, ITEMS_CAP_FIRST))
+ *         return wr_arena_status(arena);
+ *     list->items[list->count++] = item;
+ *
+ * The owner keeps the three as members of its own, so a list stays a plain array to its readers.
+ * A list that input can make long has a maximum of its own, which the owner asks about first:
+ * what happens there (a failure, a cut, a note) differs from list to list.
+ *
+ * 1. Where there is room, asking costs one comparison; else the cap doubles, from `cap_first` on.
+ * 2. On failure the list is as it was.
+ */
+struct wr_vec_room { /* private: what the macros hand over */
+    void *items;     /* where the pointer to the items is */
+    void *cap;       /* where the cap is, of `cap_bytes` bytes: 4 or 8 */
+    size_t item_bytes, cap_bytes;
+    size_t index, cap_first;
+};
+
+bool wr_vec_room_arena(struct wr_arena *arena, const struct wr_vec_room *room);
+bool wr_vec_room_heap(const struct wr_vec_room *room);
+
+#define WR_VEC_ROOM(items, index, cap, cap_first)                                          \
+    (&(const struct wr_vec_room){&(items), &(cap), sizeof(*(items)), sizeof(cap), (index), \
+                                 (cap_first)})
+
+/* Whether there is room for items[index], made if need be: `items` and `cap` are changed then, and
+ * are evaluated more than once. What is new is not cleared. False: wr_arena_status() says why. */
+#define WR_ARENA_ROOM(arena, items, index, cap, cap_first) \
+    ((index) < (cap) || wr_vec_room_arena((arena), WR_VEC_ROOM(items, index, cap, cap_first)))
+
+/* The same for memory of the heap, freed with free(). False: there is no memory. */
+#define WR_HEAP_ROOM(items, index, cap, cap_first) \
+    ((index) < (cap) || wr_vec_room_heap(WR_VEC_ROOM(items, index, cap, cap_first)))
+
+/* qsort() for items of which no two are equal, where most come in order and a few behind them do
+ * not: what is in order is not sorted again. */
+void wr_sort(void *items, size_t count, size_t item_bytes,
+             int (*compare)(const void *a, const void *b));
 
 #endif

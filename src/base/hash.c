@@ -1,16 +1,26 @@
-/* SHA256_CTX is deprecated, but the state of OpenSSL's newer interface cannot be copied without
- * asking for memory, which can fail. */
-
+/* Hashes, the names that they give to originals (handles), an index and two memos by hash.
+ *
+ * SHA256_CTX is deprecated, but the state of OpenSSL's newer interface cannot be copied without
+ * asking for memory, which can fail.
+ *
+ * Both memos may forget: a number is put over another one where the set of its key is full, a text
+ * where the places it may be in are taken, and all texts go together when they have become too
+ * many.
+ */
 #define OPENSSL_SUPPRESS_DEPRECATED
 
 #include "base/hash.h"
 
 #include <openssl/evp.h>
 #include <openssl/sha.h>
+#include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/arena.h"
 #include "base/ascii.h"
+#include "base/err.h"
+#include "base/limits.h"
 #include "base/span.h"
 #include "weir/handle.h"
 
@@ -138,4 +148,225 @@ size_t weir_handle_find(weir_span text, size_t from, weir_handle *handle)
             return at;
     }
     return SIZE_MAX;
+}
+
+/* ==== an index ==== */
+
+weir_status wr_index_init(struct wr_index *index, struct wr_arena *arena, uint32_t count_max)
+{
+    WR_ASSERT(count_max <= UINT32_MAX / 4);
+    uint32_t places = 8;
+    while (places < count_max * 2)
+        places *= 2;
+
+    index->items = wr_arena_alloc(arena, places * sizeof(uint32_t));
+    index->tags = wr_arena_alloc(arena, places * sizeof(uint32_t));
+    if (!index->items || !index->tags)
+        return wr_arena_status(arena);
+    memset(index->items, 0xFF, places * sizeof(uint32_t));
+    index->mask = places - 1;
+    return WEIR_OK;
+}
+
+static uint32_t tag_of(uint64_t hash)
+{
+    return (uint32_t)(hash >> 32);
+}
+
+static uint32_t find_tag(const struct wr_index *index, uint32_t at, uint64_t hash)
+{
+    while (index->items[at] != WR_INDEX_NONE && index->tags[at] != tag_of(hash))
+        at = (at + 1) & index->mask;
+    return at;
+}
+
+uint32_t wr_index_first(const struct wr_index *index, uint64_t hash)
+{
+    return find_tag(index, (uint32_t)hash & index->mask, hash);
+}
+
+uint32_t wr_index_next(const struct wr_index *index, uint32_t at, uint64_t hash)
+{
+    return find_tag(index, (at + 1) & index->mask, hash);
+}
+
+void wr_index_put(struct wr_index *index, uint32_t at, uint64_t hash, uint32_t item)
+{
+    index->items[at] = item;
+    index->tags[at] = tag_of(hash);
+}
+
+/* ==== numbers, remembered ==== */
+
+enum { SETS_FIRST = 32 };
+
+static bool same_key(wr_hash128 a, wr_hash128 b)
+{
+    return a.low == b.low && a.high == b.high;
+}
+
+static struct wr_hash_memo_place *set_of(const struct wr_hash_memo *memo, wr_hash128 key)
+{
+    return &memo->places[(key.low & (memo->sets_count - 1)) * WR_HASH_MEMO_SET];
+}
+
+static struct wr_hash_memo_place *new_places(uint32_t sets_count)
+{
+    return calloc(sets_count, WR_HASH_MEMO_SET * sizeof(struct wr_hash_memo_place));
+}
+
+weir_status wr_hash_memo_init(struct wr_hash_memo *memo, uint32_t count_max)
+{
+    uint32_t sets_max = 1;
+
+    while (sets_max < count_max / WR_HASH_MEMO_SET)
+        sets_max *= 2;
+    uint32_t sets_count = sets_max < SETS_FIRST ? sets_max : SETS_FIRST;
+    *memo = (struct wr_hash_memo){new_places(sets_count), sets_count, sets_max};
+    return memo->places ? WEIR_OK : WEIR_NOMEM;
+}
+
+void wr_hash_memo_release(struct wr_hash_memo *memo)
+{
+    free(memo->places);
+    *memo = (struct wr_hash_memo){.places = NULL};
+}
+
+void wr_hash_memo_clear(struct wr_hash_memo *memo)
+{
+    memset(memo->places, 0, memo->sets_count * WR_HASH_MEMO_SET * sizeof(*memo->places));
+}
+
+bool wr_hash_memo_find(const struct wr_hash_memo *memo, wr_hash128 key, uint64_t *value)
+{
+    const struct wr_hash_memo_place *set = set_of(memo, key);
+
+    for (size_t i = 0; i < WR_HASH_MEMO_SET; i++)
+        if (same_key(set[i].key, key)) {
+            *value = set[i].value;
+            return key.low || key.high;
+        }
+    return false;
+}
+
+/* False: its set is full. */
+static bool add_to_set(struct wr_hash_memo *memo, wr_hash128 key, uint64_t value)
+{
+    struct wr_hash_memo_place *set = set_of(memo, key);
+
+    for (size_t i = 0; i < WR_HASH_MEMO_SET; i++)
+        if (!set[i].key.low && !set[i].key.high) {
+            set[i] = (struct wr_hash_memo_place){key, value};
+            return true;
+        }
+    return false;
+}
+
+/* What was in one set is in one of two from then on, so that all of it finds a place. */
+static bool grow_sets(struct wr_hash_memo *memo)
+{
+    struct wr_hash_memo old = *memo;
+
+    if (old.sets_count == old.sets_max)
+        return false;
+    memo->places = new_places(old.sets_count * 2);
+    if (!memo->places) {
+        *memo = old;
+        return false;
+    }
+    memo->sets_count *= 2;
+    for (size_t i = 0; i < (size_t)old.sets_count * WR_HASH_MEMO_SET; i++)
+        (void)add_to_set(memo, old.places[i].key, old.places[i].value);
+    wr_hash_memo_release(&old);
+    return true;
+}
+
+/* In a full memo a key has one place that it takes. If the oldest had to go, one key too many would
+ * push out the next one of its set whenever all are asked for in order. */
+void wr_hash_memo_put(struct wr_hash_memo *memo, wr_hash128 key, uint64_t value)
+{
+    bool is_in = add_to_set(memo, key, value);
+
+    while (!is_in && grow_sets(memo))
+        is_in = add_to_set(memo, key, value);
+    if (!is_in)
+        set_of(memo, key)[key.high % WR_HASH_MEMO_SET] = (struct wr_hash_memo_place){key, value};
+}
+
+/* ==== texts, remembered ==== */
+
+/* A key is looked for in this many places, and put over the last of them when all are taken. */
+enum { PLACES_COUNT = 1 << 14, PROBES_MAX = 8 };
+
+struct place {
+    wr_hash128 key;
+    weir_span text; /* in the arena; NULL ptr: free */
+};
+
+struct wr_text_memo {
+    struct wr_arena arena;
+    size_t bytes_max;
+    struct place places[PLACES_COUNT];
+};
+
+weir_status wr_text_memo_new(struct wr_text_memo **memo, size_t bytes_max)
+{
+    *memo = calloc(1, sizeof(**memo));
+    if (!*memo)
+        return WEIR_NOMEM;
+    (*memo)->bytes_max = bytes_max;
+    /* Twice the cap: the cap is looked at between requests, and one request may go past it. */
+    wr_arena_init(&(*memo)->arena,
+                  bytes_max > WR_ARENA_BYTES_MAX / 2 ? WR_ARENA_BYTES_MAX : bytes_max * 2);
+    return WEIR_OK;
+}
+
+void wr_text_memo_free(struct wr_text_memo *memo)
+{
+    if (!memo)
+        return;
+    wr_arena_release(&memo->arena);
+    free(memo);
+}
+
+void wr_text_memo_begin(struct wr_text_memo *memo)
+{
+    if (memo->arena.bytes_held <= memo->bytes_max && !memo->arena.status)
+        return;
+    size_t bytes_max = memo->arena.bytes_max;
+    wr_arena_release(&memo->arena);
+    wr_arena_init(&memo->arena, bytes_max);
+    memset(memo->places, 0, sizeof(memo->places));
+}
+
+/* The number of the place where the key is, or else where it goes. */
+static size_t find_text_place(const struct wr_text_memo *memo, wr_hash128 key)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < PROBES_MAX; i++) {
+        at = (key.low + i) % PLACES_COUNT;
+        if (!memo->places[at].text.ptr || same_key(memo->places[at].key, key))
+            break;
+    }
+    return at;
+}
+
+bool wr_text_memo_find(const struct wr_text_memo *memo, wr_hash128 key, weir_span *text)
+{
+    if (!memo)
+        return false;
+    const struct place *place = &memo->places[find_text_place(memo, key)];
+    if (!place->text.ptr || !same_key(place->key, key))
+        return false;
+    *text = place->text;
+    return true;
+}
+
+void wr_text_memo_put(struct wr_text_memo *memo, wr_hash128 key, weir_span text)
+{
+    if (!memo)
+        return;
+    weir_span copy = wr_arena_copy(&memo->arena, text);
+    if (copy.ptr)
+        memo->places[find_text_place(memo, key)] = (struct place){key, copy};
 }

@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/span.h"
 #include "base/text.h"
-#include "base/vec.h"
 
 #define GAP 2
 #define CUT ".."

@@ -1,7 +1,8 @@
-/* text.h -- small changes to text meant for a reader: cut by characters, put on one line.
+/* text.h -- UTF-8, and small changes to text meant for a reader: cut by characters, put on one
+ * line.
  *
- * A character is a byte and the bytes 0x80 to 0xBF that follow it, so UTF-8 is never cut inside
- * one. White space is ASCII's.
+ * No locale. White space is ASCII's. In changes a character is a byte and the bytes 0x80 to 0xBF
+ * that follow it, so UTF-8 is never cut inside one.
  */
 #ifndef WR_BASE_TEXT_H
 #define WR_BASE_TEXT_H
@@ -10,6 +11,31 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+
+/* ==== UTF-8 ==== */
+
+/* WTF-8 is UTF-8 that also allows the three-byte forms of surrogates; JSON text may spell a lone
+ * surrogate as an escape, and this is the form it has once unescaped.
+ */
+
+/* A byte that goes on with a character and begins none. */
+static inline bool wr_utf8_is_tail(char c)
+{
+    return ((unsigned char)c & 0xC0) == 0x80;
+}
+
+/* Bytes of the valid sequence that begins `text`, its code point in `*code`; 0 where there is none.
+ * Overlong forms, values above U+10FFFF and (unless `wtf8`) surrogates are not valid. */
+size_t wr_utf8_decode(weir_span text, bool wtf8, uint32_t *code);
+
+/* Writes `code` (at most U+10FFFF; surrogates in their three-byte form) and returns its bytes, 1
+ * to 4. */
+size_t wr_utf8_encode(uint32_t code, char out[4]);
+
+/* Offset of the first byte that is not part of a valid sequence; text.len when all is valid. */
+size_t wr_utf8_check(weir_span text, bool wtf8);
+
+/* ==== changes ==== */
 
 /* The first and the last `chars_max` characters of `text`, or all of it. */
 weir_span wr_text_head(weir_span text, uint64_t chars_max);

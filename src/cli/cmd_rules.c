@@ -11,10 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
-#include "base/vec.h"
 #include "engine/steer.h"
 #include "proxy/config.h"
 

@@ -1,11 +1,11 @@
 /* `weir sessions`: the conversations that went through the proxy, and what each was worth. */
-#include "cli/open.h"
 #include "base/table.h"
+#include "cli/open.h"
 
+#include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
-#include "base/vec.h"
 #include "engine/record_row.h"
 #include "ledger/context.h"
 

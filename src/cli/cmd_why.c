@@ -13,10 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
-#include "base/vec.h"
 #include "json/json.h"
 #include "ledger/context.h"
 #include "ledger/steer.h"

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/limits.h"
-#include "base/vec.h"
 #include "lab/import_walk.h"
 
 enum { NAMED_MAX = 5, FIRST_COUNT = 64 };

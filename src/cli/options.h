@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/ascii.h"
 #include "base/buf.h"
-#include "base/near.h"
 #include "base/span.h"
 
 enum { WR_OPT_LIST_MAX = 64 };

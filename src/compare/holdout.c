@@ -7,11 +7,10 @@
 
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "base/hash.h"
-#include "base/index.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/vec.h"
 #include "engine/record_row.h"
 #include "json/write.h"
 

@@ -10,10 +10,10 @@
 
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
-#include "base/vec.h"
 #include "json/write.h"
 #include "weir/weir.h"
 

@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/utf8.h"
+#include "base/text.h"
 #include "condense/gap.h"
 #include "condense/note.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/ascii.h"
 #include "base/limits.h"
-#include "base/utf8.h"
+#include "base/text.h"
 
 /* ---- cutting one line ---- */
 

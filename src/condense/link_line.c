@@ -4,7 +4,7 @@
 
 #include "base/ascii.h"
 #include "base/span.h"
-#include "base/utf8.h"
+#include "base/text.h"
 
 #define MARK "\xe2\x80\xa6"
 

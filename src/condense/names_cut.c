@@ -5,7 +5,7 @@
 
 #include "base/ascii.h"
 #include "base/span.h"
-#include "base/utf8.h"
+#include "base/text.h"
 
 #define BETWEEN " \xe2\x80\xa6 "
 

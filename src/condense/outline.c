@@ -5,8 +5,8 @@
 #include "condense/outline.h"
 
 #include "base/ascii.h"
+#include "base/buf.h"
 #include "base/limits.h"
-#include "base/vec.h"
 #include "base/words.h"
 #include "condense/numbered.h"
 

@@ -2,7 +2,7 @@
 
 #include "base/ascii.h"
 #include "base/span.h"
-#include "base/utf8.h"
+#include "base/text.h"
 
 enum { WORD_BYTES_MIN = 3, WORD_BYTES_MAX = 32 /* longer ones are sought by their front */ };
 

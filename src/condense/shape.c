@@ -1,7 +1,7 @@
 #include "condense/shape.h"
 
 #include "base/ascii.h"
-#include "base/index.h"
+#include "base/hash.h"
 
 enum { LINE_BYTES_MAX = 512 }; /* what is behind them does not make another shape */
 

@@ -18,7 +18,7 @@
 #include <stdbool.h>
 
 #include "base/arena.h"
-#include "base/index.h"
+#include "base/hash.h"
 #include "condense/output_kind.h"
 
 enum wr_signal_kind {

@@ -3,8 +3,8 @@
  */
 #include "condense/signal.h"
 
+#include "base/buf.h"
 #include "base/hash.h"
-#include "base/vec.h"
 #include "condense/signal_scanner.h"
 #include "condense/volatile.h"
 

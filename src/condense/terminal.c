@@ -9,7 +9,7 @@
 #include "base/ascii.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/utf8.h"
+#include "base/text.h"
 #include "condense/terminal_screen.h"
 #include "condense/volatile.h"
 

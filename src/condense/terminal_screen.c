@@ -6,10 +6,10 @@
 
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/utf8.h"
-#include "base/vec.h"
+#include "base/text.h"
 
 enum {
     VISIBLE_ROWS = 24, /* of a terminal that says nothing of its size */

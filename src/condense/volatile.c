@@ -8,7 +8,7 @@
 
 #include "base/ascii.h"
 #include "base/span.h"
-#include "base/utf8.h"
+#include "base/text.h"
 #include "base/words.h"
 
 enum { ESCAPE = 0x1b, BELL = 0x07 };

@@ -17,9 +17,9 @@
 #include <string.h>
 
 #include "base/ascii.h"
+#include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/vec.h"
 
 #define LATE   "late "
 #define CACHED "cached"

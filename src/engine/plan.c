@@ -12,9 +12,9 @@
 
 #include "api/api.h"
 #include "api/lawful.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/limits.h"
-#include "base/vec.h"
 
 enum { CAP_FIRST_COUNT = 16 };
 

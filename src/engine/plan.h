@@ -6,7 +6,7 @@
 #ifndef WR_ENGINE_PLAN_H
 #define WR_ENGINE_PLAN_H
 
-#include "base/text_memo.h"
+#include "base/hash.h"
 #include "json/splice.h"
 #include "policy/form.h"
 #include "transcript/transcript.h"

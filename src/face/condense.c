@@ -6,7 +6,6 @@
 
 #include "base/err.h"
 #include "base/limits.h"
-#include "base/sized.h"
 #include "base/span.h"
 #include "condense/condense.h"
 #include "json/write.h"

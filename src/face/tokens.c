@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "base/err.h"
-#include "base/sized.h"
 #include "base/span.h"
 #include "face/face.h"
 #include "models/lookup.h"

@@ -19,7 +19,7 @@
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/utf8.h"
+#include "base/text.h"
 #include "json/scan.h"
 
 static uint32_t hex4(const char *digits)

@@ -8,7 +8,7 @@
 
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/utf8.h"
+#include "base/text.h"
 
 #define TEXT(s)             \
     {                       \

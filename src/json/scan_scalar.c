@@ -1,7 +1,7 @@
 #include "json/scan.h"
 
 #include "base/ascii.h"
-#include "base/utf8.h"
+#include "base/text.h"
 
 /* Bytes of the escape at `at`, which is a backslash; 0 where it is none. */
 static size_t escape_bytes(weir_span text, size_t at)

@@ -20,8 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/err.h"
-#include "base/vec.h"
 
 enum edit_mode { MODE_ESCAPE, MODE_RAW, MODE_COMMA_BEFORE, MODE_COMMA_AFTER };
 

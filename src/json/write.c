@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/utf8.h"
+#include "base/text.h"
 #include "json/json.h"
 
 void wr_json_write_init(struct wr_json_writer *writer, struct wr_buf *out)

@@ -9,7 +9,7 @@
  */
 #include "launch/agents.h"
 
-#include "base/near.h"
+#include "base/ascii.h"
 #include "base/span.h"
 #include "base/words.h"
 #include "launch/pi_extension.h"

@@ -21,7 +21,7 @@
 #include <stdbool.h>
 
 #include "base/arena.h"
-#include "base/near.h"
+#include "base/ascii.h"
 
 enum { WR_SETTINGS_MAX = 12, WR_PROVIDERS_MAX = 32 };
 

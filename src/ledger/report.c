@@ -8,9 +8,9 @@
 
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/vec.h"
 #include "engine/record_row.h"
 #include "ledger/context.h"
 

@@ -12,7 +12,6 @@
 #include "models/lookup.h"
 
 #include "base/ascii.h"
-#include "base/near.h"
 #include "base/span.h"
 #include "models/registry_inside.h"
 

@@ -6,7 +6,7 @@
 #include "otel/span.h"
 
 #include "base/span.h"
-#include "base/utf8.h"
+#include "base/text.h"
 #include "net/host.h"
 
 enum { COST_DECIMALS = 6, US_PER_S = 1000000, CLIENT_KIND = 3, STATUS_ERROR = 2 };

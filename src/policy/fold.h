@@ -17,8 +17,7 @@
 #ifndef WR_POLICY_FOLD_H
 #define WR_POLICY_FOLD_H
 
-#include "base/index.h"
-#include "base/text_memo.h"
+#include "base/hash.h"
 #include "policy/form.h"
 #include "policy/marker.h"
 #include "policy/odds.h"

@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "base/ascii.h"
+#include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
-#include "base/vec.h"
 #include "json/json.h"
 
 /* ---- the line ---- */

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#include "base/hash_memo.h"
+#include "base/hash.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "models/image.h"

@@ -7,9 +7,9 @@
 
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/vec.h"
 #include "policy/fold_inside.h"
 #include "policy/policy.h"
 #include "transcript/tool.h"

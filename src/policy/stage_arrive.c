@@ -18,7 +18,6 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
-#include "base/utf8.h"
 #include "condense/condense.h"
 #include "condense/lossless.h"
 #include "condense/numbered.h"

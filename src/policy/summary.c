@@ -10,7 +10,6 @@
 
 #include "base/span.h"
 #include "base/text.h"
-#include "base/utf8.h"
 
 enum { ITEMS_FIRST_MAX = 128 }; /* of a section, before anything is shortened */
 

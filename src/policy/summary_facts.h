@@ -16,7 +16,6 @@
 #define WR_POLICY_SUMMARY_FACTS_H
 
 #include "base/hash.h"
-#include "base/index.h"
 #include "base/limits.h"
 #include "transcript/effect.h"
 #include "transcript/transcript.h"

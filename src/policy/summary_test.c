@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/utf8.h"
-#include "tests/test_transcript.h"
 #include "base/span.h"
+#include "base/text.h"
+#include "tests/test_transcript.h"
 
 #define HEADER                                                                                 \
     "[CONVERSATION SUMMARY]\n(extracted from earlier messages that were taken out; these are " \

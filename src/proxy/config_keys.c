@@ -4,7 +4,6 @@
 
 #include "api/clouds.h"
 #include "base/ascii.h"
-#include "base/near.h"
 #include "base/span.h"
 #include "proxy/config.h"
 

@@ -2,7 +2,7 @@
 #ifndef WR_PROXY_CONFIG_KEYS_H
 #define WR_PROXY_CONFIG_KEYS_H
 
-#include "base/near.h"
+#include "base/ascii.h"
 #include "base/yaml.h"
 
 struct wr_config;

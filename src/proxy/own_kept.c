@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/span.h"
-#include "base/vec.h"
 #include "store/store.h"
 
 #define PIN_NAME "weir own recall " /* no model is called so */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/vec.h"
+#include "base/buf.h"
 
 enum { SESSIONS_MAX = 512, FOUND_CAP_FIRST = 8 };
 

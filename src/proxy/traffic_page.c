@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/vec.h"
 #include "json/json.h"
 #include "json/write.h"
 #include "proxy/pages.h"

@@ -17,7 +17,6 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
-#include "base/utf8.h"
 #include "json/write.h"
 
 static const char *const kind_names[] = {

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/sized.h"
 #include "base/span.h"
 #include "engine/engine.h"
 #include "policy/policy.h"

@@ -6,7 +6,6 @@
 
 #include "base/ascii.h"
 #include "base/err.h"
-#include "base/sized.h"
 #include "base/span.h"
 #include "base/text.h"
 #include "engine/engine.h"

@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/span.h"
-#include "base/utf8.h"
+#include "base/text.h"
 #include "session/disk.h"
 
 static const char *const reading_tools[] = {"read_file", "Read", "grep",  "Grep",        "glob",

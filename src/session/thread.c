@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/span.h"
-#include "base/vec.h"
 #include "session/images.h"
 
 enum { MESSAGES_CAP_FIRST = 64 };

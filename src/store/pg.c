@@ -16,7 +16,6 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/os.h"
-#include "base/sized.h"
 #include "base/span.h"
 
 WR_EMBED(wr_pg_schema_1, "data/postgres/1.sql");

@@ -14,10 +14,10 @@
  * (orders) is kept as a session too; that one is remembered and compared in the same way. */
 #include "store/pg.h"
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/span.h"
-#include "base/vec.h"
 
 enum { ASKED_CAP_FIRST = 256, ASKED_MAX = 65536 };
 

@@ -5,10 +5,10 @@
  */
 #include "store/pg_known.h"
 
+#include "base/buf.h"
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/vec.h"
 
 enum { LIST_CAP_FIRST = 64, TABLE_CAP_FIRST = 128 };
 

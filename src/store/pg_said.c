@@ -7,11 +7,11 @@
  * many requests at once: one commit each would wait for the database's disk each. */
 #include "store/pg.h"
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/vec.h"
 #include "store/said.h"
 
 enum { HASH_BYTES = 16, LISTS_COUNT = 3, GROUP_BYTES = 8 * 1024 * 1024 };

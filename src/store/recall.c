@@ -20,10 +20,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/limits.h"
-#include "base/sized.h"
 #include "base/span.h"
-#include "base/utf8.h"
-#include "base/vec.h"
+#include "base/text.h"
 #include "store/grep.h"
 
 #define SEPARATOR WR_LIT("--\n")

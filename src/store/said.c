@@ -13,11 +13,11 @@
  */
 #include "store/said.h"
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/vec.h"
 #include "store/pack.h"
 
 enum {

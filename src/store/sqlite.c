@@ -24,7 +24,6 @@
 
 #include "base/err.h"
 #include "base/limits.h"
-#include "base/sized.h"
 #include "base/span.h"
 #include "store/os_error.h"
 

@@ -12,7 +12,6 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/limits.h"
-#include "base/sized.h"
 #include "base/span.h"
 #include "weir/store_host.h"
 

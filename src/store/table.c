@@ -3,7 +3,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/span.h"
-#include "base/vec.h"
 #include "store/pg.h"
 #include "store/sqlite.h"
 #include "store/where.h"

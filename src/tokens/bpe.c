@@ -19,11 +19,11 @@
 
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "base/embed.h"
 #include "base/err.h"
-#include "base/hash_memo.h"
+#include "base/hash.h"
 #include "base/span.h"
-#include "base/vec.h"
 #include "tokens/bpe_table.h"
 
 /* Made by tools/make-bpe-table. */

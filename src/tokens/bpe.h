@@ -88,7 +88,7 @@ WEIR_MUST_USE weir_status wr_bpe_mark_move(struct wr_bpe_scratch *scratch, weir_
  *
  * Counts remembered by content, so that a text seen before costs a hash.
  *
- * The memo holds so many counts and then forgets older ones (base/hash_memo.h). Forgetting changes
+ * The memo holds so many counts and then forgets older ones (base/hash.h). Forgetting changes
  * nothing but time. One owner, one thread at a time.
  */
 

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/index.h"
+#include "base/hash.h"
 #include "tokens/bpe.h"
 #include "tokens/bpe_load.h"
 #include "tokens/pretoken.h"

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/span.h"
-#include "base/utf8.h"
+#include "base/text.h"
 #include "tokens/estimate_weights.h"
 
 _Static_assert(WR_COUNT_OF(wr_estimate_weights) == WR_ESTIMATE_FEATURES_COUNT,

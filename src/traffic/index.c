@@ -8,12 +8,12 @@
 #include <stdlib.h>
 
 #include "base/ascii.h"
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
-#include "base/vec.h"
 #include "engine/record_row.h"
 #include "traffic/words.h"
 

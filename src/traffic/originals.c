@@ -5,11 +5,11 @@
  */
 #include "traffic/originals.h"
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
-#include "base/vec.h"
 #include "json/json.h"
 #include "traffic/body.h"
 #include "traffic/view.h"

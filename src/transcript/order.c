@@ -16,7 +16,6 @@
 #include "transcript/order.h"
 
 #include "base/hash.h"
-#include "base/index.h"
 #include "base/span.h"
 
 /* What an answer finds its call by. */

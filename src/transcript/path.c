@@ -7,7 +7,6 @@
 
 #include "base/ascii.h"
 #include "base/hash.h"
-#include "base/index.h"
 #include "base/limits.h"
 #include "base/span.h"
 

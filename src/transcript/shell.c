@@ -21,9 +21,9 @@
 #include "transcript/shell.h"
 
 #include "base/ascii.h"
+#include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/vec.h"
 #include "transcript/effect.h"
 #include "transcript/path.h"
 #include "transcript/shell_plan.h"

@@ -17,9 +17,9 @@
 #include "transcript/shell_lex.h"
 
 #include "base/ascii.h"
+#include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/vec.h"
 
 /* How far the end of a brace or of `((` is looked for. */
 enum { LOOK_AHEAD_BYTES = 256 };

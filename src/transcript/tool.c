@@ -12,9 +12,9 @@
  */
 #include "transcript/tool.h"
 
+#include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/vec.h"
 #include "transcript/effect.h"
 #include "transcript/path.h"
 #include "transcript/shell.h"

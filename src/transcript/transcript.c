@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash_memo.h"
+#include "base/buf.h"
+#include "base/hash.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/vec.h"
 #include "transcript/order.h"
 #include "weir/segment.h"
 
