@@ -16,7 +16,7 @@
 #include "base/span.h"
 #include "base/text.h"
 #include "json/write.h"
-#include "session/follow.h"
+#include "session/journal.h"
 
 /* ---- watch ---- */
 

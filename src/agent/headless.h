@@ -16,7 +16,7 @@
 
 /* ---- what another process does in a session, shown as it happens ----
  *
- * The journal is read and nothing is written (session/follow.h). As text: what the user said, what
+ * The journal is read and nothing is written (session/journal.h). As text: what the user said, what
  * the model said and called, the first line of each result. As JSON: the lines of the journal as
  * they stand (docs/session.md, "Events").
  */

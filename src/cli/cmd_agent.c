@@ -30,7 +30,7 @@
 #include "base/os.h"
 #include "base/span.h"
 #include "cli/open.h"
-#include "session/follow.h"
+#include "session/journal.h"
 #include "session/settings.h"
 #include "models/fields.h"
 

@@ -8,7 +8,7 @@
 #ifndef WR_SESSION_CUT_H
 #define WR_SESSION_CUT_H
 
-#include "session/view.h"
+#include "session/render.h"
 
 struct wr_cut {
     uint64_t before;         /* events before this one leave; 0: no cut is to be made */

@@ -80,7 +80,7 @@ struct wr_event {
     uint32_t kept_count;
     weir_span images;    /* of words: which ones, see images.h */
     weir_span path, why; /* why: also `by` of a summary */
-    weir_span pieces;    /* prompt and tools: what it is made of, see pieces.h */
+    weir_span pieces;    /* prompt and tools: what it is made of, see prompt.h */
     struct weir_session_usage usage;
     uint64_t cost_micro_usd;
     bool is_unpriced;           /* usage and spent: the model has no price that is known */

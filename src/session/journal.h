@@ -14,6 +14,8 @@
 #ifndef WR_SESSION_JOURNAL_H
 #define WR_SESSION_JOURNAL_H
 
+#include <sys/types.h>
+
 #include "base/hash.h"
 #include "base/limits.h"
 #include "session/event.h"
@@ -100,5 +102,31 @@ WEIR_MUST_USE weir_status wr_journal_scan_feed(struct wr_journal_scan *scan, wei
                                                struct weir_err *err);
 WEIR_MUST_USE weir_status wr_journal_scan_end(struct wr_journal_scan *scan, struct weir_err *err);
 void wr_journal_scan_release(struct wr_journal_scan *scan);
+
+/* ---- following a journal that another process writes ----
+ *
+ * 1. Nothing is written and no lock is taken: the one who works does not notice.
+ * 2. Only whole lines are read. What stands behind the last line break is read again the next time,
+ *    since its writer may take it back (no room) or put it aside (it was killed).
+ */
+
+struct wr_follow {
+    int fd;
+    struct wr_journal_scan scan;
+    char path[WR_SESSION_PATH_BYTES_MAX];
+};
+
+/* WEIR_NOTFOUND: there is no such session. On failure there is nothing to close. */
+WEIR_MUST_USE weir_status wr_follow_open(struct wr_follow *follow, const char *dir,
+                                         wr_journal_fn *fn, void *user, struct weir_err *err);
+
+/* Every event that came since the last call goes to `fn`. WEIR_SYNTAX: the journal is damaged
+ * behind them. After a failure: close only. */
+WEIR_MUST_USE weir_status wr_follow_read(struct wr_follow *follow, struct weir_err *err);
+void wr_follow_close(struct wr_follow *follow);
+
+/* Whether some process has the session open for writing; `pid` is its number, 0 where the system
+ * does not tell (another user's, another container's). */
+bool wr_journal_is_held(const char *dir, pid_t *pid);
 
 #endif

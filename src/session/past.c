@@ -16,7 +16,7 @@
 #include "engine/engine.h"
 #include "policy/marker.h"
 #include "session/disk.h"
-#include "session/follow.h"
+#include "session/journal.h"
 #include "session/render.h"
 
 enum { SHORT_WORD_BYTES = 3 };

@@ -8,7 +8,7 @@
 #include "models/cost.h"
 #include "session/disk.h"
 #include "session/images.h"
-#include "session/pieces.h"
+#include "session/prompt.h"
 
 static const char aborted[] = "[aborted: this call was not carried out]";
 static const char unknown[] =

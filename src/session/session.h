@@ -14,12 +14,11 @@
 #include "policy/meter.h"
 #include "session/journal.h"
 #include "session/past.h"
-#include "session/session_policy.h"
 #include "session/settings.h"
 #include "session/state.h"
 #include "session/thread.h"
 #include "session/trace.h"
-#include "session/view.h"
+#include "session/render.h"
 #include "weir/session.h"
 
 struct weir_session {
@@ -44,7 +43,7 @@ struct weir_session {
     struct weir_tool *tools;
     size_t tools_count;
     uint64_t tools_tokens;
-    weir_span tools_pieces;           /* pieces.h */
+    weir_span tools_pieces;           /* prompt.h */
     struct wr_buf told, changes;      /* what differs from what the journal says, for people */
     struct wr_checkpoint *checkpoint; /* while the session is opened */
     struct wr_arena scratch;          /* of one call */

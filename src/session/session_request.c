@@ -15,7 +15,7 @@
 #include "policy/budget.h"
 #include "policy/stage.h"
 #include "session/images.h"
-#include "session/pieces.h"
+#include "session/prompt.h"
 #include "session/render.h"
 
 enum {

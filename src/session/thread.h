@@ -41,7 +41,7 @@ struct wr_thread {
     struct wr_place prompt_place, tools_place, summary_place; /* of their events */
     uint64_t prompt_tokens;
     weir_span prompt_pieces,
-        tools_pieces;       /* as the journal has them (pieces.h); empty: it has none */
+        tools_pieces;       /* as the journal has them (prompt.h); empty: it has none */
     uint64_t window_tokens; /* as a switch of models said; 0: it did not */
     weir_span summary;      /* of what left; empty: none */
     uint64_t summary_tokens;
