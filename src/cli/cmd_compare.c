@@ -23,7 +23,7 @@
 #include "cli/compare_suite.h"
 #include "cli/open.h"
 #include "compare/tree.h"
-#include "launch/run_dir.h"
+#include "launch/run.h"
 
 enum { PATH_BYTES_MAX = 4096, NAME_BYTES_MAX = 64, MINUTES_MAX = 24 * 60 };
 

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "launch/receipt.h"
+#include "launch/run.h"
 
 struct wr_run_end {
     int result;                       /* what a shell would say of the agent */

@@ -31,7 +31,7 @@
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "launch/lock.h"
+#include "launch/serving.h"
 #include "net/host.h"
 #include "proxy/config_keys.h"
 #include "proxy/door.h"

@@ -8,7 +8,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "cli/open.h"
-#include "launch/lock.h"
+#include "launch/serving.h"
 #include "ledger/report.h"
 
 enum { SHOWN_DAYS = 30 };

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
-#include "launch/run_dir.h"
+#include "launch/run.h"
 
 struct place {
     struct wr_run_dir dir;

@@ -34,10 +34,7 @@ bool wr_own_file_up_to(struct wr_arena *arena, const char *path, size_t bytes_ma
 WEIR_MUST_USE weir_status wr_own_parse(struct wr_json *doc, struct wr_arena *arena, weir_span text,
                                        struct weir_err *err);
 
-/* One more upstream; the newest of a name counts. False: the name or the address is none. */
-bool wr_own_add_upstream(struct wr_own *own, struct wr_arena *arena, weir_span name, weir_span url);
-
-/* A copy of cline's or droid's file, led through Weir, as `pieces` (own_copies.c). */
+/* A copy of cline's or droid's file, led through Weir, as `pieces`. */
 void wr_own_copy(struct wr_own *own, struct wr_arena *arena, enum wr_own_format format,
                  weir_span text);
 

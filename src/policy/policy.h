@@ -46,7 +46,7 @@ struct wr_param_def {
     const char *what;
 };
 
-/* What a stage's work is for whoever could do it elsewhere (src/session/session_policy.h). */
+/* What a stage's work is for whoever could do it elsewhere (src/session/settings.h). */
 enum wr_stage_work {
     WR_WORK_OTHER,
     WR_WORK_SHORTENS, /* older results become short */

@@ -1,16 +1,19 @@
-#include "launch/lock.h"
+#include "launch/serving.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
 #include <cmocka.h>
 
 #include "base/span.h"
 #include "tests/test_dir.h"
+
+/* ---- the lock of a server ---- */
 
 static const struct wr_server_facts facts = {.pid = 7,
                                              .started_ms = 5,
@@ -122,8 +125,11 @@ static void it_goes_with_its_server(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_server_is_found_while_it_lives),
-                                       cmocka_unit_test(a_file_that_is_no_such_file_finds_nobody),
-                                       cmocka_unit_test(it_goes_with_its_server)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_server_is_found_while_it_lives),
+        cmocka_unit_test(a_file_that_is_no_such_file_finds_nobody),
+        cmocka_unit_test(it_goes_with_its_server),
+    };
+
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
