@@ -21,7 +21,7 @@
 #include "base/span.h"
 #include "base/text.h"
 #include "models/window.h"
-#include "net/host.h"
+#include "net/http.h"
 #include "weir/version.h"
 
 /* ---- endpoint ---- */

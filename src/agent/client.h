@@ -12,7 +12,7 @@
 #include "api/api.h"
 #include "base/buf.h"
 #include "net/fetch.h"
-#include "net/head.h"
+#include "net/http.h"
 #include "weir/session.h"
 
 /* ---- where a model is asked: which API, which address, with which key ---- */

@@ -32,7 +32,7 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "launch/serving.h"
-#include "net/host.h"
+#include "net/http.h"
 #include "proxy/config_keys.h"
 #include "proxy/door.h"
 #include "proxy/store_state.h"

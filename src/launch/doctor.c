@@ -37,7 +37,7 @@
 #include "launch/own_settings.h"
 #include "launch/run.h"
 #include "launch/serving.h"
-#include "net/host.h"
+#include "net/http.h"
 #include "weir/weir.h"
 
 enum {

@@ -31,7 +31,7 @@
 #include "json/write.h"
 #include "launch/install_inside.h"
 #include "launch/own_settings.h"
-#include "net/host.h"
+#include "net/http.h"
 
 void wr_install_init(struct wr_install *install, const struct wr_install_options *options)
 {

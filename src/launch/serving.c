@@ -29,7 +29,6 @@
 #include "base/span.h"
 #include "json/json.h"
 #include "json/write.h"
-#include "net/ca_file.h"
 #include "net/fetch.h"
 
 /* ---- the lock of a server ----

@@ -20,7 +20,7 @@
 
 #include <uv.h>
 
-#include "net/head.h"
+#include "net/http.h"
 #include "weir/status.h"
 
 struct wr_fetcher;
@@ -95,5 +95,22 @@ bool wr_fetch_is_unanswered(const struct wr_fetch *fetch);
 void wr_fetch_drop(struct wr_fetch *fetch);
 void wr_fetch_resume(struct wr_fetch *fetch);
 void wr_fetch_resume_body(struct wr_fetch *fetch);
+
+/* ---- certificates ---- */
+
+/* The certificates that this machine trusts, where the TLS library was built
+ * elsewhere.
+ *
+ * A distribution's libcurl knows where its certificates are. One that a portable program brings
+ * along knows nothing, so the places of the usual systems are looked at.
+ */
+
+/* NULL: libcurl knows itself, or there is none. A constant, or what SSL_CERT_FILE says. */
+const char *wr_ca_file_find(void);
+
+/* The choice, for the tests: of `built_in` (libcurl's, NULL: none), `said` (SSL_CERT_FILE, NULL:
+ * not set), and the usual places. */
+const char *wr_ca_file_choose(const char *built_in, const char *said,
+                              bool (*can_read)(const char *path));
 
 #endif

@@ -14,7 +14,7 @@
 #define WR_NET_REQUEST_READER_H
 
 #include "base/buf.h"
-#include "net/head.h"
+#include "net/http.h"
 
 /* All are called from within wr_request_reader_feed(); none may release the reader. Spans die with
  * the call, but for those of the head, which live until the message has ended. */

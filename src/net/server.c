@@ -16,11 +16,12 @@
 #include "net/server.h"
 
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/limits.h"
 #include "base/span.h"
-#include "net/fd_room.h"
 #include "net/server_inside.h"
 
 enum {
@@ -651,4 +652,24 @@ void wr_server_free(struct wr_server *server)
     if (server)
         wr_tls_free(server->tls);
     free(server);
+}
+
+/* ==== room ==== */
+
+uint32_t wr_fd_room_of(uint64_t fds_max, uint32_t wanted)
+{
+    uint64_t room = fds_max > WR_NET_FDS_KEPT ? (fds_max - WR_NET_FDS_KEPT) / 2 : 0;
+
+    if (room >= wanted)
+        return wanted;
+    return room ? (uint32_t)room : 1;
+}
+
+uint32_t wr_fd_room_exchanges(uint32_t wanted)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == RLIM_INFINITY)
+        return wanted;
+    return wr_fd_room_of((uint64_t)limit.rlim_cur, wanted);
 }

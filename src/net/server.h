@@ -31,7 +31,7 @@
 
 #include <uv.h>
 
-#include "net/head.h"
+#include "net/http.h"
 #include "weir/status.h"
 
 struct wr_server;
@@ -133,5 +133,15 @@ bool wr_conn_has_room(struct wr_conn *conn);
 /* Reads no more of the body until resumed. */
 void wr_conn_pause(struct wr_conn *conn);
 void wr_conn_resume(struct wr_conn *conn);
+
+/* ---- room ---- */
+
+/* How many exchanges the process may hold open by its limit of descriptors. Each exchange needs
+ * two: for the client and for the upstream. WR_NET_FDS_KEPT are left for all else. At most
+ * `wanted`, at least one. */
+uint32_t wr_fd_room_exchanges(uint32_t wanted);
+
+/* The same with the limit that is given; UINT64_MAX: none. */
+uint32_t wr_fd_room_of(uint64_t fds_max, uint32_t wanted);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 #include "base/span.h"
-#include "net/host.h"
+#include "net/http.h"
 
 #define URL_WANTED "an endpoint is http://HOST[:PORT][/PATH] or https://..."
 

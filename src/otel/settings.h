@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "base/limits.h"
 #include "base/yaml.h"
-#include "net/head.h"
+#include "net/http.h"
 
 struct wr_otel_settings {
     const char *traces_url, *metrics_url; /* whole; NULL: none are sent */

@@ -7,7 +7,7 @@
 
 #include "base/span.h"
 #include "base/text.h"
-#include "net/host.h"
+#include "net/http.h"
 
 enum { COST_DECIMALS = 6, US_PER_S = 1000000, CLIENT_KIND = 3, STATUS_ERROR = 2 };
 

@@ -9,8 +9,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "engine/record.h"
-#include "net/decode.h"
-#include "net/head.h"
+#include "net/http.h"
 #include "quality/bust.h"
 #include "weir/engine.h"
 

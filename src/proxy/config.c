@@ -18,7 +18,7 @@
 #include "base/span.h"
 #include "base/yaml.h"
 #include "models/registry.h"
-#include "net/host.h"
+#include "net/http.h"
 #include "proxy/config_keys.h"
 #include "proxy/credential.h"
 #include "proxy/places.h"

@@ -13,7 +13,7 @@
 #include "base/buf.h"
 #include "base/span.h"
 #include "models/window.h"
-#include "net/host.h"
+#include "net/http.h"
 #include "store/ledger.h"
 
 /* ==== how providers count ====

@@ -14,7 +14,7 @@
 #include "base/base64.h"
 #include "base/span.h"
 #include "json/json.h"
-#include "net/host.h"
+#include "net/http.h"
 #include "net/sigv4.h"
 #include "proxy/door.h"
 

@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/limits.h"
 #include "base/yaml.h"
-#include "net/head.h"
+#include "net/http.h"
 #include "proxy/config.h"
 
 /* ==== whose a credential is ====

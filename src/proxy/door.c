@@ -14,7 +14,7 @@
 #include "base/hash.h"
 #include "base/os.h"
 #include "base/span.h"
-#include "net/host.h"
+#include "net/http.h"
 #include "proxy/call_page.h"
 #include "proxy/credential.h"
 #include "proxy/pages.h"

@@ -11,7 +11,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "json/json.h"
-#include "net/head.h"
+#include "net/http.h"
 #include "proxy/config.h"
 #include "proxy/credential.h"
 

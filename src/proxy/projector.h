@@ -11,7 +11,7 @@
 
 #include "base/buf.h"
 #include "engine/record.h"
-#include "net/decode.h"
+#include "net/http.h"
 #include "proxy/answers.h"
 #include "proxy/counts.h"
 #include "proxy/departures.h"

@@ -5,7 +5,7 @@
 #include "api/answer.h"
 #include "base/hash.h"
 #include "models/window.h"
-#include "net/decode.h"
+#include "net/http.h"
 
 enum { REFUSAL_BYTES_MAX = WR_NET_QUEUED_BYTES_MAX };
 

@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "base/hash.h"
-#include "net/head.h"
+#include "net/http.h"
 #include "proxy/rollout.h"
 
 struct wr_refusal { /* zeroed: nothing is held */

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "base/buf.h"
-#include "net/decode.h"
+#include "net/http.h"
 #include "proxy/metrics.h"
 #include "store/ledger.h"
 
