@@ -404,7 +404,7 @@ void wr_pages_free(struct wr_pages pages)
  * linear.
  *
  * Merging proper needs a heap to be O(n log n) and is several times slower on long pieces; the
- * fuzzer compares the two.
+ * fuzzer compares the two. Short pieces are merged properly (merge_short).
  *
  * The longest token at a place is found without a trie. For each token of n bytes there is an entry
  * for its first 4, 8, 16, ... bytes, for each power of two up to n. The entry for the largest such
@@ -578,6 +578,85 @@ static struct match longest_fitting(const struct wr_bpe *bpe, const struct wr_bp
     return no_match;
 }
 
+/* ---- short pieces ----
+ *
+ * Most pieces that are no token have few bytes. For them merging proper is quicker: it looks up
+ * pairs alone, two at a time, where the way above waits for one table after the other. From 16
+ * bytes on it is slower, since it is quadratic. */
+
+enum { SHORT_BYTES_MAX = 14 };
+
+struct parts {
+    uint32_t begins;                  /* bit i: a token begins at byte i */
+    uint32_t pairs;                   /* bit i: it can be merged with the one behind it */
+    uint32_t ranks[SHORT_BYTES_MAX];  /* of the token at byte i */
+    uint32_t merged[SHORT_BYTES_MAX]; /* what the two would be merged into */
+};
+
+static uint32_t place_bit(unsigned place)
+{
+    return UINT32_C(1) << place;
+}
+
+static void find_pair(const struct wr_bpe *bpe, struct parts *parts, unsigned left, unsigned right)
+{
+    uint32_t merged = find_merged(bpe, parts->ranks[left], parts->ranks[right]);
+    parts->merged[left] = merged;
+    parts->pairs &= ~place_bit(left);
+    parts->pairs |= (uint32_t)(merged != WR_BPE_NO_RANK) << left;
+}
+
+/* The pair of the lowest rank, of these the leftmost; there is one. */
+static unsigned lowest_pair(const struct parts *parts)
+{
+    uint32_t lowest = UINT32_MAX;
+    unsigned place = 0;
+
+    for (uint32_t left = parts->pairs; left; left &= left - 1) {
+        unsigned at = (unsigned)__builtin_ctz(left);
+        bool lower = parts->merged[at] < lowest;
+        lowest = lower ? parts->merged[at] : lowest;
+        place = lower ? at : place;
+    }
+    return place;
+}
+
+static void merge_pair(const struct wr_bpe *bpe, struct parts *parts, unsigned place)
+{
+    uint32_t before = parts->begins & (place_bit(place) - 1);
+    uint32_t behind = parts->begins & ~(place_bit(place + 1) - 1);
+    unsigned joined = (unsigned)__builtin_ctz(behind);
+
+    parts->ranks[place] = parts->merged[place];
+    parts->begins &= ~place_bit(joined);
+    parts->pairs &= ~(place_bit(place) | place_bit(joined));
+    behind &= behind - 1;
+    if (behind)
+        find_pair(bpe, parts, place, (unsigned)__builtin_ctz(behind));
+    if (before)
+        find_pair(bpe, parts, 31u - (unsigned)__builtin_clz(before), place);
+}
+
+/* Puts the tokens of the piece into `ranks`. */
+static size_t merge_short(const struct wr_bpe *bpe, const uint8_t *at, unsigned bytes,
+                          uint32_t *ranks)
+{
+    struct parts parts = {.begins = place_bit(bytes) - 1};
+    size_t count = 0;
+
+    for (unsigned i = 0; i < bytes; i++)
+        parts.ranks[i] = bpe->singles[at[i]];
+    for (unsigned i = 0; i + 1 < bytes; i++) {
+        parts.merged[i] = wr_bpe_two_of(bpe, parts.ranks[i], parts.ranks[i + 1])->rank;
+        parts.pairs |= (uint32_t)(parts.merged[i] != 0) << i;
+    }
+    while (parts.pairs)
+        merge_pair(bpe, &parts, lowest_pair(&parts));
+    for (uint32_t left = parts.begins; left; left &= left - 1)
+        ranks[count++] = parts.ranks[__builtin_ctz(left)];
+    return count;
+}
+
 weir_status wr_bpe_merge(const struct wr_bpe *bpe, struct wr_bpe_stack *stack, const uint8_t *at,
                          const uint8_t *piece_end, const uint8_t *end, size_t *tokens)
 {
@@ -585,6 +664,10 @@ weir_status wr_bpe_merge(const struct wr_bpe *bpe, struct wr_bpe_stack *stack, c
     weir_status status = reserve_stack(stack, bytes < 256 ? 256 : bytes);
     if (status)
         return status;
+    if (bytes <= SHORT_BYTES_MAX) {
+        *tokens = merge_short(bpe, at, (unsigned)bytes, stack->ranks);
+        return WEIR_OK;
+    }
     memset(stack->dead, 0, (bytes / 64 + 1) * sizeof *stack->dead);
 
     while (place < bytes) {
