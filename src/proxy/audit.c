@@ -26,6 +26,7 @@ struct often {
 
 struct wr_audit {
     int fd;
+    uint64_t lost_count;
     struct often often[OFTEN_MAX]; /* in the order in which they came first */
     size_t often_count;
 };
@@ -89,9 +90,18 @@ void wr_audit_note(struct wr_audit *audit, const struct wr_act *act)
     wr_json_member_bool(&w, "done", is_done(act));
     wr_json_write_object_end(&w);
     wr_buf_byte(&line, '\n');
-    if (!wr_buf_status(&line))
-        (void)!write(audit->fd, line.bytes, line.len);
+    if (wr_buf_status(&line) || write(audit->fd, line.bytes, line.len) != (ssize_t)line.len)
+        audit->lost_count++;
     wr_buf_release(&line);
+}
+
+uint64_t wr_audit_take_lost(struct wr_audit *audit)
+{
+    uint64_t count = audit ? audit->lost_count : 0;
+
+    if (audit)
+        audit->lost_count = 0;
+    return count;
 }
 
 /* What is not told yet. */

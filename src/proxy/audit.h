@@ -3,7 +3,7 @@
  * Acts are orders that are given to it (pins, undo, pause, rules, policies), logins at the page,
  * who read the metrics or was refused, reloads, starts and ends. Requests to models are none: they
  * are in the log. A line has names and a status, never a word of what was said, and is written at
- * once.
+ * once. What cannot be written is counted and lost: it keeps nobody from working.
  */
 #ifndef WR_PROXY_AUDIT_H
 #define WR_PROXY_AUDIT_H
@@ -26,9 +26,11 @@ struct wr_act {
 
 /* NULL: the file cannot be written; errno says why. Several processes may have it open. */
 struct wr_audit *wr_audit_open(const char *path);
-void wr_audit_close(struct wr_audit *audit); /* NULL is fine */
+void wr_audit_close(struct wr_audit *audit); /* NULL is fine, here and below */
 
-/* NULL is fine: then nobody is told. */
+/* Lines, since it was asked last. */
+uint64_t wr_audit_take_lost(struct wr_audit *audit);
+
 void wr_audit_note(struct wr_audit *audit, const struct wr_act *act);
 
 /* The same for what may be done all the time: one line an hour of this process, or, of what was

@@ -88,12 +88,36 @@ static void a_file_that_cannot_be_written_is_none(void **state)
     assert_null(wr_audit_open("/no/such/folder/audit.jsonl"));
 }
 
+static void a_line_that_cannot_be_written_is_counted(void **state)
+{
+    struct wr_test_dir dir = wr_test_dir_new();
+    struct wr_act act = {.act = "reload"};
+    char path[WR_TEST_PATH_BYTES + 32];
+
+    (void)state;
+    (void)snprintf(path, sizeof(path), "%s/audit.jsonl", dir.path);
+    struct wr_audit *full = wr_audit_open("/dev/full"), *audit = wr_audit_open(path);
+    assert_non_null(full);
+    assert_non_null(audit);
+    wr_audit_note(full, &act);
+    wr_audit_note(full, &act);
+    wr_audit_note(audit, &act);
+    assert_int_equal(wr_audit_take_lost(full), 2);
+    assert_int_equal(wr_audit_take_lost(full), 0);
+    assert_int_equal(wr_audit_take_lost(audit), 0);
+    assert_int_equal(wr_audit_take_lost(NULL), 0);
+    wr_audit_close(full);
+    wr_audit_close(audit);
+    wr_test_dir_remove(&dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_act_is_a_line),
         cmocka_unit_test(what_is_done_often_is_a_line_now_and_then),
         cmocka_unit_test(a_file_that_cannot_be_written_is_none),
+        cmocka_unit_test(a_line_that_cannot_be_written_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -138,6 +138,7 @@ struct wr_histogram {
     X(ledger_rows_lost, "rows of requests that could not be kept")                        \
     X(ledger_notes_lost, "notes for a later process that could not be kept")              \
     X(log_lines_lost, "lines of the log that could not be written")                       \
+    X(audit_lines_lost, "lines of the audit that could not be written")                   \
     X(transcripts_skipped, "requests that were kept without what they said")              \
     X(otel_spans, "spans that the OTLP receiver has taken")                               \
     X(otel_spans_dropped, "spans that were lost: the receiver was away or too slow")      \
