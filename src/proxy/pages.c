@@ -384,10 +384,13 @@ static void send_answer(struct wr_page_call *call)
     struct wr_header headers[] = {{WR_LIT("Content-Type"), call->type},
                                   {WR_LIT("Cache-Control"), WR_LIT("no-store")},
                                   {WR_LIT("X-Accel-Buffering"), WR_LIT("no")},
-                                  {WR_LIT("X-Content-Type-Options"), WR_LIT("nosniff")}};
+                                  {WR_LIT("X-Content-Type-Options"), WR_LIT("nosniff")},
+                                  {WR_LIT("Allow"), wr_span_of(call->allow ? call->allow : "")}};
     struct wr_answer answer = {.status = call->status,
                                .headers = headers,
-                               .headers_count = body.len ? 4 : 0,
+                               .headers_count = call->allow ? 5
+                                                : body.len  ? 4
+                                                            : 0,
                                .content_bytes = (int64_t)body.len};
 
     wr_conn_begin(call->conn, &answer);

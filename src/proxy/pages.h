@@ -66,7 +66,8 @@ struct wr_page_call {
     weir_span method, target;
     struct wr_buf body, answer;
     int status;
-    weir_span type; /* of the answer */
+    weir_span type;    /* of the answer */
+    const char *allow; /* where `status` is 405: the methods that there are; else NULL */
     void *user;
 };
 

@@ -36,7 +36,7 @@ enum { LOCK_TRIES = 40, LOCK_NAP_MS = 25, ID_BYTES_MAX = 128 };
 
 struct call {
     struct wr_sidecar *sidecar;
-    const struct wr_sidecar_call *in;
+    struct wr_sidecar_call *in;
     struct wr_arena arena;
     struct wr_json doc; /* the body; an empty object where there is none */
     struct wr_json_writer w;
@@ -620,6 +620,12 @@ static const struct {
              {"compact", "POST", compact_session, ""},
              {"context", "GET", show_context, ""}};
 
+static int refuse_method(struct call *c, const char *allow)
+{
+    c->in->allow = allow;
+    return say_error(c, 405, "this path has another method");
+}
+
 static int on_session(struct call *c, weir_span rest)
 {
     const char *slash = memchr(rest.ptr, '/', rest.len);
@@ -632,7 +638,7 @@ static int on_session(struct call *c, weir_span rest)
         if (!wr_span_is(verb, verbs[i].verb))
             continue;
         if (!wr_span_is(c->in->method, verbs[i].method))
-            return say_error(c, 405, "this path has another method");
+            return refuse_method(c, verbs[i].method);
         const char *unknown = unknown_member(c, 0, verbs[i].members);
         if (unknown)
             return say_unknown(c, unknown, verbs[i].members);
@@ -661,12 +667,10 @@ static int find_verb(struct call *c)
         return on_session(c, wr_span_cut(rest, 1, rest.len));
     if (is_post)
         return create_session(c);
-    return wr_span_is(c->in->method, "GET") ? list_sessions(c)
-                                            : say_error(c, 405, "this path has another method");
+    return wr_span_is(c->in->method, "GET") ? list_sessions(c) : refuse_method(c, "GET, POST");
 }
 
-int wr_sidecar_answer(struct wr_sidecar *sidecar, const struct wr_sidecar_call *in,
-                      struct wr_buf *answer)
+int wr_sidecar_answer(struct wr_sidecar *sidecar, struct wr_sidecar_call *in, struct wr_buf *answer)
 {
     struct call c = {.sidecar = sidecar, .in = in, .answer = answer};
 
@@ -702,6 +706,7 @@ static void answer_call(struct wr_page_call *call)
     if (!page->sidecar.host && weir_session_host_new(&page->sidecar.host, NULL))
         page->sidecar.host = NULL; /* each session has its own then */
     call->status = wr_sidecar_answer(&page->sidecar, &in, &call->answer);
+    call->allow = in.allow;
 }
 
 struct wr_sidecar_page *wr_sidecar_page_new(uv_loop_t *loop, const struct wr_config *config)

@@ -32,12 +32,13 @@ struct wr_sidecar_call {
     weir_span path; /* without a query */
     weir_span body;
     int64_t now_ms;
+    const char *allow; /* filled in where it is answered with 405: the methods that there are */
 };
 
 bool wr_sidecar_is(weir_span path);
 
 /* Returns the HTTP status; the answer is JSON. */
-int wr_sidecar_answer(struct wr_sidecar *sidecar, const struct wr_sidecar_call *call,
+int wr_sidecar_answer(struct wr_sidecar *sidecar, struct wr_sidecar_call *call,
                       struct wr_buf *answer);
 
 /* ---- on the server: its calls run on threads ---- */

@@ -74,6 +74,12 @@ static int say_error(struct wr_buf *answer, int status, const char *text)
     return status;
 }
 
+static int refuse_method(struct wr_page_call *call, const char *allow)
+{
+    call->allow = allow;
+    return say_error(&call->answer, 405, "this path has another method");
+}
+
 static int status_of(weir_status status)
 {
     switch (status) {
@@ -210,7 +216,7 @@ static int answer_policy(struct wr_steer_page *page, struct wr_page_call *call,
     bool is_get = wr_span_is(call->method, "GET");
 
     if (!is_get && !wr_span_is(call->method, "POST"))
-        return say_error(&call->answer, 405, "this path has another method");
+        return refuse_method(call, "GET, POST");
     if (!open_books(page))
         return say_error(&call->answer, 503, "the store cannot be opened");
     int wrong = is_get ? 0 : want_policy(page, call, arena);
@@ -234,7 +240,7 @@ static int answer(struct wr_steer_page *page, struct wr_page_call *call, struct 
     if (!strcmp(paths[row].path, POLICY))
         return answer_policy(page, call, arena);
     if (r.verb == WR_STEERS_COUNT || !(is_get || wr_span_is(call->method, "POST")))
-        return say_error(&call->answer, 405, "this path has another method");
+        return refuse_method(call, paths[row].of_get == WR_STEERS_COUNT ? "POST" : "GET, POST");
     if (!open_books(page))
         return say_error(&call->answer, 503, "the store cannot be opened");
     const char *wrong = is_get ? NULL : read_body(wr_buf_view(&call->body), arena, &r);

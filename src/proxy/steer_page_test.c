@@ -62,6 +62,9 @@ static void what_is_wrong_is_told(void **state)
          "{\"error\":{\"message\":\"this path has another method\"}}"},
         {"what is written is not read", "", "GET", "pin", "", 405,
          "{\"error\":{\"message\":\"this path has another method\"}}"},
+        {"it is told which there are", "", "GET", "pin", "", 405, "\r\nAllow: POST\r\n"},
+        {"also of one that is read", "", "PUT", "plan", "{}", 405, "\r\nAllow: GET, POST\r\n"},
+        {"and of the policy", "", "DELETE", "policy", "", 405, "\r\nAllow: GET, POST\r\n"},
         {"a plan is one session's", "", "GET", "plan", "", 400,
          "{\"error\":{\"message\":\"name a session\"}}"},
         {"a policy is named in a body", "", "POST", "policy", "7", 400,
@@ -84,7 +87,8 @@ static void what_is_wrong_is_told(void **state)
                       rows[i].method, rows[i].path, strlen(rows[i].body), rows[i].body);
         test_send_bytes(c, wr_buf_view(&request));
         test_until(s, test_is_answered(c));
-        if (test_status(c) != rows[i].status || !test_has(&c->got, rows[i].answer))
+        if (test_status(c) != rows[i].status || !test_has(&c->got, rows[i].answer) ||
+            (rows[i].status == 405) != test_has(&c->got, "\r\nAllow: "))
             fail_msg("%s: %s", rows[i].behaviour, test_text(&c->got));
         wr_buf_release(&request);
         test_service_free(s);
