@@ -1,26 +1,33 @@
 /* exchange.h -- one request and its answer, from the client through the engine to the upstream.
  *
- *   on_begin ──▶ COLLECTING ──on_body_end: start_task──▶ PROJECTING
- *      │             │                                       │ on_task_ready: send_body
- *      │ start_fetch │ on_body: too long;                    │ on_deadline: the same
- *      │ (streamed)  │ on_body_end: not to be read           ▼
- *      └─────────────┴───────────────────────────────────▶ ASKING ◀─────────────────────┐
- *                                                            │                          │
- *                           on_answer_head: begin_answer     │ on_answer_head: 400, 413 │
- *             ANSWERING ◀────────────────────────────────────┤                          │
- *              │   ▲                                         ▼                          │
- *              │   │  show_refusal: no remedy, too long   REFUSED                       │
- *              │   ├─────────────────────────────────────────┤ on_answer_end: retry     │
- *              │   │                                         ▼                          │
- *              │   │                          RETRY_DUE: the first task still runs      │
- *              │   │                                         │ on_task_done: try_again  │
- *              │   │  on_deadline; send_again: the same      ▼                          │
- *              │   └──────────────────────────────────── REPROJECTING ──send_again──────┘
- *              ▼ on_answer_end: finish_answer
+ *   on_begin ──▶ COLLECTING ──on_body_end: project──▶ PROJECTING
+ *      │             │                                    │ on_task_ready: send
+ *      │ ask         │ on_body: too long;                 │ on_deadline: send
+ *      │ (streamed)  │ on_body_end: not to be read        ▼
+ *      └─────────────┴────────────────────────────────▶ ASKING ◀───────────────────────────┐
+ *                                                         │                                │
+ *                           on_answer_head: pass_answer   │ on_answer_head: 400, 413       │
+ *             ANSWERING ◀─────────────────────────────────┤                                │
+ *              │   ▲                                      ▼                                │
+ *              │   │ show_refusal: no remedy, too long  REFUSED                            │
+ *              │   ├──────────────────────────────────────┤ on_answer_end: try_begin       │
+ *              │   │                                      ▼                                │
+ *              │   │                        RETRY_DUE: the first task still runs           │
+ *              │   │                                      │ on_task_done: try_project      │
+ *              │   │ on_deadline: try_give_up;            ▼                                │
+ *              │   └────────────────────────────── REPROJECTING ──on_task_ready: try_send──┘
+ *              ▼ on_answer_end: finish     (also where try_send has nothing else to send)
  *            OVER ◀── from any state: on_gone (the client left), fail
  *
- * Where its user or team has a budget (admit.c), wr_exchange_send stops on its first way to ASKING
- * in ADMITTING, until the store has said whether it may go.
+ * (project, ask, send, show_refusal, finish and fail are wr_exchange_...; try_... is
+ * wr_second_try_...) Where there is no first task to wait for, try_begin goes on to REPROJECTING
+ * itself. An answer that never began may be asked for again, on a fresh connection or at another
+ * place: then ASKING is followed by ASKING (wr_exchange_sends_again).
+ *
+ * Where its user or team has a budget (admit.c), send stops on its first way to ASKING in
+ * ADMITTING, until the store has said whether it may go. A request that names an answer by the id
+ * that the client knows goes from COLLECTING to ASKING by NAMING, where the provider's id is looked
+ * up (wr_own_legs_name).
  *
  * Where the proxy offers a recall tool of its own (own_legs.c), an answer that calls it does not
  * end there:
