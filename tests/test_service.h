@@ -29,6 +29,7 @@
 #include "base/clock.h"
 #include "base/span.h"
 #include "proxy/admit.h"
+#include "proxy/call_page.h"
 #include "proxy/counts.h"
 #include "proxy/exchange.h"
 #include "proxy/mcp_page.h"
@@ -36,6 +37,7 @@
 #include "proxy/sidecar.h"
 #include "proxy/steer_page.h"
 #include "proxy/store_state.h"
+#include "proxy/traffic_page.h"
 #include "tests/test_dir.h"
 
 enum {
@@ -390,6 +392,35 @@ static inline int test_status(const struct test_client *client)
                                 : 0;
 }
 
+/* ---- calls of the server's own paths ---- */
+
+struct test_call {
+    const char *behaviour, *method, *path, *headers, *body;
+    int status;
+    const char *holds, *lacks; /* the answer, its head too; NULL: nothing is asked of it */
+};
+
+/* Asks each on a connection of its own, in turn. */
+static inline void test_calls(struct test_service *s, const struct test_call *calls, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct test_client *c = test_client_new(s);
+        struct wr_buf request;
+
+        wr_buf_init(&request, TEST_BYTES_MAX);
+        wr_buf_printf(
+            &request, "%s %s HTTP/1.1\r\nHost: localhost\r\n%sContent-Length: %zu\r\n\r\n%s",
+            calls[i].method, calls[i].path, calls[i].headers, strlen(calls[i].body), calls[i].body);
+        test_send_bytes(c, wr_buf_view(&request));
+        test_until(s, test_is_answered(c));
+        if (test_status(c) != calls[i].status ||
+            (calls[i].holds && !test_has(&c->got, calls[i].holds)) ||
+            (calls[i].lacks && test_has(&c->got, calls[i].lacks)))
+            fail_msg("%s: %s", calls[i].behaviour, test_text(&c->got));
+        wr_buf_release(&request);
+    }
+}
+
 /* ---- the service ---- */
 
 /* Lines of the log, of exchanges that are over. */
@@ -582,6 +613,8 @@ static inline void test_free_service(struct wr_service *v)
     wr_mcp_page_free(v->mcp);
     wr_sidecar_page_free(v->sidecar);
     wr_steer_page_free(v->steer);
+    wr_call_page_free(v->calls);
+    wr_traffic_page_free(v->traffic);
     wr_gate_free(v->gate);
     wr_log_close(v->log);
     wr_ledger_writer_free(v->ledger);
@@ -595,6 +628,7 @@ static inline void test_service_free(struct test_service *s)
     wr_projector_close(s->service.projector);
     wr_fetcher_close(s->service.fetcher);
     wr_gate_close(s->service.gate);
+    wr_traffic_page_close(s->service.traffic);
     uv_close((uv_handle_t *)&s->service.deadline, NULL);
     uv_close((uv_handle_t *)&s->service.pulse, NULL);
     uv_close((uv_handle_t *)&s->tick, NULL);
@@ -628,26 +662,6 @@ static inline struct test_service *test_service_again(struct test_service *s, co
     return test_service_in(dir, yaml, NULL, NULL);
 }
 
-/* ---- a store that somebody else writes: whoever projects waits for it ---- */
-
-static inline sqlite3 *test_hold_store(const struct test_service *s)
-{
-    char path[2 * WR_TEST_PATH_BYTES];
-    sqlite3 *db;
-
-    (void)snprintf(path, sizeof(path), "%s/store.db", s->dir.path);
-    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    (void)sqlite3_busy_timeout(db, TEST_PATIENCE_S * 1000);
-    assert_int_equal(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
-    return db;
-}
-
-static inline void test_let_store_go(sqlite3 *db)
-{
-    assert_int_equal(sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_close(db), SQLITE_OK);
-}
-
 /* ---- requests ---- */
 
 /* A conversation over chat: `results` files of `lines` lines were read. */
@@ -672,6 +686,42 @@ static inline void test_chat(struct wr_buf *body, const char *model, size_t resu
     }
     wr_buf_text(body, "]}");
     assert_int_equal(wr_buf_status(body), WEIR_OK);
+}
+
+/* A session of that name, "weir:NAME", of one request that is kept in the store. */
+static inline void test_session(struct test_service *s, const char *name)
+{
+    uint64_t kept = atomic_load(&s->metrics->ledger_rows);
+    struct wr_buf body;
+    char header[128];
+
+    (void)snprintf(header, sizeof(header), "x-weir-session: %s\r\n", name);
+    test_chat(&body, "gpt-5", 3, 40);
+    test_upstream_says(s, TEST_WHOLE("200 OK", "{\"choices\":[]}"));
+    struct test_client *c = test_client_post(s, "/v1/chat/completions", header, wr_buf_view(&body));
+    test_until(s, test_is_answered(c));
+    test_until(s, atomic_load(&s->metrics->ledger_rows) > kept);
+    wr_buf_release(&body);
+}
+
+/* ---- a store that somebody else writes: whoever projects waits for it ---- */
+
+static inline sqlite3 *test_hold_store(const struct test_service *s)
+{
+    char path[2 * WR_TEST_PATH_BYTES];
+    sqlite3 *db;
+
+    (void)snprintf(path, sizeof(path), "%s/store.db", s->dir.path);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    (void)sqlite3_busy_timeout(db, TEST_PATIENCE_S * 1000);
+    assert_int_equal(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+    return db;
+}
+
+static inline void test_let_store_go(sqlite3 *db)
+{
+    assert_int_equal(sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
 #endif
