@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "base/span.h"
 #include "bench/clock.h"
-#include "store/pack.h"
+#include "store/store.h"
 #include "tests/test_dir.h"
 #include "weir/store.h"
 

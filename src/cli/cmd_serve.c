@@ -39,7 +39,6 @@
 #include "proxy/tls_settings.h"
 #include "proxy/worker.h"
 #include "store/store.h"
-#include "store/where.h"
 
 struct serve_options {
     const char *listen, *mode, *policy, *recall, *store, *config, *keep_shadow;

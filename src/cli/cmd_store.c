@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "cli/open.h"
 #include "store/copy.h"
-#include "store/where.h"
+#include "store/store.h"
 
 enum { NUMBER_MAX = 1000 * 1000 * 1000 };
 

@@ -9,7 +9,7 @@
 #include "base/span.h"
 #include "base/text.h"
 #include "ledger/context.h"
-#include "store/where.h"
+#include "store/store.h"
 
 enum { PATH_BYTES_MAX = 4096, SECOND_MS = 1000, SESSIONS_LISTED = 100 };
 

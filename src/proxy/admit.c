@@ -27,7 +27,7 @@
 #include "proxy/exchange_inside.h"
 #include "proxy/pages.h"
 #include "proxy/users.h"
-#include "store/where.h"
+#include "store/store.h"
 
 enum {
     BYTES_PER_TOKEN_MIN = 3, /* of a prompt that was not read: rather too many tokens */

@@ -17,7 +17,7 @@
 #include "base/os.h"
 #include "base/span.h"
 #include "proxy/tell.h"
-#include "store/where.h"
+#include "store/store.h"
 
 /* ==== answers of the past ====
  *

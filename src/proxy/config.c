@@ -24,7 +24,7 @@
 #include "proxy/places.h"
 #include "proxy/references.h"
 #include "proxy/tls_settings.h"
-#include "store/where.h"
+#include "store/store.h"
 
 #define ONE_UPSTREAM "upstream" /* the name of the one that --upstream URL sets */
 

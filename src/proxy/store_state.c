@@ -31,7 +31,6 @@
 #include "engine/engine.h"
 #include "proxy/metrics.h"
 #include "store/store.h"
-#include "store/where.h"
 
 enum {
     ROUND_S = 24 * 3600,

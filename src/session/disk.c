@@ -17,7 +17,7 @@
 #include "base/limits.h"
 #include "base/os.h"
 #include "base/span.h"
-#include "store/os_error.h"
+#include "store/store.h"
 
 enum { DIR_MODE = 0700, FILE_MODE = 0600, PIECE_BYTES = 64 * 1024 };
 

@@ -23,7 +23,7 @@
 #include "base/os.h"
 #include "base/span.h"
 #include "session/disk.h"
-#include "store/os_error.h"
+#include "store/store.h"
 
 enum { FILE_MODE = 0600, PIECE_BYTES = 64 * 1024 };
 

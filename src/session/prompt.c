@@ -23,7 +23,7 @@
 #include "models/lookup.h"
 #include "policy/meter.h"
 #include "session/disk.h"
-#include "store/os_error.h"
+#include "store/store.h"
 
 /* ---- pieces ---- */
 

@@ -6,7 +6,7 @@
 
 #include "base/span.h"
 #include "session/disk.h"
-#include "store/os_error.h"
+#include "store/store.h"
 
 enum { FILE_MODE = 0600 };
 

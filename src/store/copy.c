@@ -6,20 +6,159 @@
  *
  * Both sides are written by the functions that every process uses (weir_store_commit(),
  * wr_ledger_keep()), so that a target is what it would be had it been there from the start. Only to
- * list what there is both kinds of database are asked directly (table.h).
+ * list what there is both kinds of database are asked directly (read_table()).
  *
  * Rows cannot be written twice without being there twice: those that the target has already must be
  * the first of the source's, and the rest follows. */
 #include "store/copy.h"
 
+#include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "store/ledger.h"
+#include "store/pg.h"
 #include "store/spend.h"
+#include "store/sqlite.h"
 #include "store/store.h"
-#include "store/table.h"
+
+/* ==== tables of either kind of database ==== */
+
+/* Rows are read by one text of SQL. The tables have the same names and columns in SQLite and
+ * PostgreSQL; only the schema's name stands before them in the latter. `{}` in a text is its place.
+ */
+
+struct cell {
+    int64_t number;  /* where the column is one */
+    weir_span bytes; /* in the arena; where it is not */
+};
+
+struct table {
+    const struct cell *cells; /* row by row; in the arena */
+    size_t rows_count, columns_count;
+};
+
+enum { TABLE_ARGS_MAX = 2 };
+
+struct table_query {
+    const char *sql;     /* $1 and $2 are its arguments, in the order they first stand there */
+    const char *columns; /* a letter each: n a number, t a text, b bytes */
+    const char *args;    /* the same */
+    struct cell values[TABLE_ARGS_MAX];
+};
+
+static const struct cell *row_at(const struct table *table, size_t at)
+{
+    return table->cells + at * table->columns_count;
+}
+
+enum { SQL_BYTES_MAX = 4096 };
+
+struct reading {
+    const struct table_query *query;
+    struct wr_arena *arena;
+    struct cell *cells;
+    size_t cells_count, cells_cap, columns_count;
+};
+
+static struct cell *add_cell(struct reading *r)
+{
+    if (!WR_ARENA_ROOM(r->arena, r->cells, r->cells_count, r->cells_cap, 64))
+        return NULL;
+    r->cells[r->cells_count] = (struct cell){.number = 0};
+    return &r->cells[r->cells_count++];
+}
+
+static void write_sql(const char *sql, const char *schema, struct wr_buf *out)
+{
+    for (const char *place; (place = strstr(sql, "{}")); sql = place + 2) {
+        wr_buf_append(out, (weir_span){sql, (size_t)(place - sql)});
+        wr_buf_text(out, schema);
+    }
+    wr_buf_text(out, sql);
+    wr_buf_byte(out, '\0');
+}
+
+static weir_status read_sqlite(struct wr_sqlite *sqlite, const char *sql, struct reading *r,
+                               struct weir_err *err)
+{
+    struct wr_db *db = &sqlite->db;
+    const struct table_query *q = r->query;
+    struct cell *cell;
+
+    wr_db_start(db);
+    sqlite3_stmt *statement = wr_db_make(db, sql);
+    for (int i = 0; q->args[i]; i++) {
+        if (q->args[i] == 'n')
+            wr_db_bind_number(db, statement, i + 1, q->values[i].number);
+        else if (q->args[i] == 't')
+            wr_db_bind_text(db, statement, i + 1, q->values[i].bytes);
+        else
+            wr_db_bind_blob(db, statement, i + 1, q->values[i].bytes);
+    }
+    while (wr_db_next(db, statement))
+        for (int i = 0; i < (int)r->columns_count && (cell = add_cell(r)); i++) {
+            if (q->columns[i] == 'n')
+                cell->number = sqlite3_column_int64(statement, i);
+            else
+                cell->bytes = wr_arena_copy(r->arena, wr_db_column(statement, i));
+        }
+    wr_db_drop(statement);
+    return wr_db_status(db, &sqlite->store.trouble, err);
+}
+
+static weir_status read_postgres(struct wr_pg *pg, const char *sql, struct reading *r,
+                                 struct weir_err *err)
+{
+    const struct table_query *q = r->query;
+    struct wr_pg_args args = {.count = 0};
+    struct cell *cell;
+
+    for (int i = 0; q->args[i]; i++) {
+        if (q->args[i] == 'n')
+            wr_pg_number(&args, q->values[i].number);
+        else
+            wr_pg_bytes(&args, q->values[i].bytes);
+    }
+    wr_pg_start(&pg->link);
+    do
+        (void)wr_pg_run(&pg->link, sql, &args);
+    while (wr_pg_again(&pg->link));
+    for (int row = 0; row < wr_pg_rows(&pg->link); row++)
+        for (int i = 0; i < (int)r->columns_count && (cell = add_cell(r)); i++) {
+            if (q->columns[i] == 'n')
+                cell->number = wr_pg_get_number(&pg->link, row, i);
+            else
+                cell->bytes = wr_arena_copy(r->arena, wr_pg_get(&pg->link, row, i));
+        }
+    return wr_pg_end(pg, err);
+}
+
+/* `store` is one of ours, opened at `where`. */
+static weir_status read_table(const char *where, struct weir_store *store,
+                              const struct table_query *query, struct wr_arena *arena,
+                              struct table *table, struct weir_err *err)
+{
+    bool is_postgres = wr_where(where) == WR_WHERE_POSTGRES;
+    struct reading r = {.query = query, .arena = arena, .columns_count = strlen(query->columns)};
+    struct wr_buf sql;
+
+    wr_buf_init(&sql, SQL_BYTES_MAX);
+    write_sql(query->sql, is_postgres ? "weir." : "", &sql);
+    weir_status status = wr_buf_status(&sql);
+    if (!status)
+        status = is_postgres ? read_postgres(wr_pg_of(store), sql.bytes, &r, err)
+                             : read_sqlite(wr_sqlite_of(store), sql.bytes, &r, err);
+    wr_buf_release(&sql);
+    if (!status && wr_arena_status(arena))
+        return wr_fail(err, wr_arena_status(arena), 0, "no memory for what the store holds");
+    *table = (struct table){r.cells, r.cells_count / r.columns_count, r.columns_count};
+    return status;
+}
+
+/* ==== the copy ==== */
 
 enum {
     SESSIONS_PAGE = 256,
@@ -74,38 +213,38 @@ static const struct {
 static weir_status find_session(struct copying *c, struct side *side, const struct session *s,
                                 int64_t *id)
 {
-    struct wr_table found;
-    struct wr_table_query query = {
+    struct table found;
+    struct table_query query = {
         .sql = "SELECT s.id FROM {}session s JOIN {}tenant t ON t.id = s.tenant_id"
                " WHERE t.name = $1 AND s.name = $2",
         .columns = "n",
         .args = "tt",
         .values = {{.bytes = s->tenant}, {.bytes = s->name}}};
-    weir_status status = wr_table_read(side->where, side->lists, &query, &c->arena, &found, c->err);
+    weir_status status = read_table(side->where, side->lists, &query, &c->arena, &found, c->err);
 
-    *id = !status && found.rows_count ? wr_table_row(&found, 0)->number : 0;
+    *id = !status && found.rows_count ? row_at(&found, 0)->number : 0;
     return status;
 }
 
 static weir_status read_list(struct copying *c, struct side *side, enum list list, int64_t id,
-                             struct wr_table *table)
+                             struct table *table)
 {
-    struct wr_table_query query = {.sql = lists[list].sql,
-                                   .columns = lists[list].columns,
-                                   .args = "n",
-                                   .values = {{.number = id}}};
-    return wr_table_read(side->where, side->lists, &query, &c->arena, table, c->err);
+    struct table_query query = {.sql = lists[list].sql,
+                                .columns = lists[list].columns,
+                                .args = "n",
+                                .values = {{.number = id}}};
+    return read_table(side->where, side->lists, &query, &c->arena, table, c->err);
 }
 
 /* ---- comparing ---- */
 
-static void add_cells(struct wr_sha256_stream *digest, const struct wr_table *table)
+static void add_cells(struct wr_sha256_stream *digest, const struct table *table)
 {
     int64_t counts[2] = {(int64_t)table->rows_count, (int64_t)table->columns_count};
 
     wr_sha256_add(digest, (weir_span){(const char *)counts, sizeof(counts)});
     for (size_t i = 0; i < table->rows_count * table->columns_count; i++) {
-        const struct wr_cell *cell = &table->cells[i];
+        const struct cell *cell = &table->cells[i];
         int64_t size[2] = {cell->number, (int64_t)cell->bytes.len};
         wr_sha256_add(digest, (weir_span){(const char *)size, sizeof(size)});
         wr_sha256_add(digest, cell->bytes);
@@ -117,7 +256,7 @@ static weir_status digest_session(struct copying *c, struct side *side, const st
                                   unsigned char digest[WR_SHA256_BYTES])
 {
     struct wr_sha256_stream stream;
-    struct wr_table table;
+    struct table table;
     int64_t id;
     weir_status status = find_session(c, side, s, &id);
 
@@ -178,7 +317,7 @@ static bool read_original(struct copying *c, const struct session *s, weir_span 
 
 static weir_status copy_originals(struct copying *c, const struct session *s, int64_t id)
 {
-    struct wr_table table;
+    struct table table;
     size_t count = 0, bytes = 0;
     weir_status status = read_list(c, &c->from, ARTIFACTS, id, &table);
     struct weir_artifact *artifacts =
@@ -186,7 +325,7 @@ static weir_status copy_originals(struct copying *c, const struct session *s, in
 
     for (size_t i = 0; !status && artifacts && i < table.rows_count; i++) {
         struct weir_artifact *artifact = &artifacts[count];
-        if (read_original(c, s, wr_table_row(&table, i)->bytes, artifact, &status)) {
+        if (read_original(c, s, row_at(&table, i)->bytes, artifact, &status)) {
             bytes += artifact->text.len;
             count++;
             c->report->artifacts_count++;
@@ -213,13 +352,13 @@ static bool take_hash(weir_span bytes, weir_hash *hash)
 /* What the source has stands. Kinds of a later release are not in either's list. */
 static weir_status copy_marks(struct copying *c, const struct session *s, int64_t id)
 {
-    struct wr_table table;
+    struct table table;
     struct weir_mark marks[BATCH_ITEMS];
     size_t count = 0;
     weir_status status = read_list(c, &c->from, MARKS, id, &table);
 
     for (size_t i = 0; !status && i < table.rows_count; i++) {
-        const struct wr_cell *row = wr_table_row(&table, i);
+        const struct cell *row = row_at(&table, i);
         marks[count] = (struct weir_mark){
             .kind = (weir_mark_kind)row[1].number, .value = row[2].bytes, .replaces = true};
         count += take_hash(row[0].bytes, &marks[count].key) && row[1].number >= 0 &&
@@ -235,13 +374,13 @@ static weir_status copy_marks(struct copying *c, const struct session *s, int64_
 
 static weir_status copy_pins(struct copying *c, const struct session *s, int64_t id)
 {
-    struct wr_table table;
+    struct table table;
     struct weir_pin pins[BATCH_ITEMS];
     size_t count = 0;
     weir_status status = read_list(c, &c->from, PINS, id, &table);
 
     for (size_t i = 0; !status && i < table.rows_count; i++) {
-        const struct wr_cell *row = wr_table_row(&table, i);
+        const struct cell *row = row_at(&table, i);
         pins[count] =
             (struct weir_pin){.model = row[0].bytes, .value = row[2].bytes, .replaces = true};
         count += take_hash(row[1].bytes, &pins[count].first_turn);
@@ -257,7 +396,7 @@ static weir_status copy_pins(struct copying *c, const struct session *s, int64_t
 /* ---- what the ledger holds ---- */
 
 /* How many of the source's rows, from the first on, the target has; SIZE_MAX: others. */
-static size_t count_rows_there(const struct wr_table *source, const struct wr_table *target)
+static size_t count_rows_there(const struct table *source, const struct table *target)
 {
     size_t cells_count = target->rows_count * target->columns_count;
 
@@ -286,19 +425,19 @@ static weir_status add_row(struct copying *c, const struct session *s, int64_t i
 }
 
 /* The source's numbers of the session's rows, in their order. */
-static weir_status read_row_ids(struct copying *c, int64_t id, struct wr_table *ids)
+static weir_status read_row_ids(struct copying *c, int64_t id, struct table *ids)
 {
-    struct wr_table_query query = {.sql = "SELECT id FROM {}request WHERE session_id = $1"
-                                          " ORDER BY id",
-                                   .columns = "n",
-                                   .args = "n",
-                                   .values = {{.number = id}}};
-    return wr_table_read(c->from.where, c->from.lists, &query, &c->arena, ids, c->err);
+    struct table_query query = {.sql = "SELECT id FROM {}request WHERE session_id = $1"
+                                       " ORDER BY id",
+                                .columns = "n",
+                                .args = "n",
+                                .values = {{.number = id}}};
+    return read_table(c->from.where, c->from.lists, &query, &c->arena, ids, c->err);
 }
 
 static weir_status copy_rows(struct copying *c, const struct session *s, int64_t id)
 {
-    struct wr_table source, target, ids;
+    struct table source, target, ids;
     struct wr_ledger_row newest = {.time_ms = INT64_MIN};
     int64_t target_id;
     weir_status status = find_session(c, &c->to, s, &target_id);
@@ -316,7 +455,7 @@ static weir_status copy_rows(struct copying *c, const struct session *s, int64_t
     newest.report = wr_arena_copy(&c->arena, newest.report);
     size_t from = count_rows_there(&source, &target);
     for (size_t i = from; !status && i < ids.rows_count; i++) {
-        status = add_row(c, s, wr_table_row(&ids, i)->number, &newest);
+        status = add_row(c, s, row_at(&ids, i)->number, &newest);
         c->report->rows_count += !status;
     }
     return status;
@@ -324,19 +463,19 @@ static weir_status copy_rows(struct copying *c, const struct session *s, int64_t
 
 static weir_status copy_notes(struct copying *c, const struct session *s, int64_t id)
 {
-    struct wr_table table;
+    struct table table;
     struct wr_ledger_note notes[WR_LEDGER_NOTES_MAX];
     size_t count = 0;
-    struct wr_table_query query = {.sql = "SELECT key, time_ms, data FROM {}note"
-                                          " WHERE session_id = $1 ORDER BY id",
-                                   .columns = lists[NOTES].columns,
-                                   .args = "n",
-                                   .values = {{.number = id}}};
+    struct table_query query = {.sql = "SELECT key, time_ms, data FROM {}note"
+                                       " WHERE session_id = $1 ORDER BY id",
+                                .columns = lists[NOTES].columns,
+                                .args = "n",
+                                .values = {{.number = id}}};
     weir_status status =
-        wr_table_read(c->from.where, c->from.lists, &query, &c->arena, &table, c->err);
+        read_table(c->from.where, c->from.lists, &query, &c->arena, &table, c->err);
 
     for (size_t i = 0; !status && i < table.rows_count; i++) {
-        const struct wr_cell *row = wr_table_row(&table, i);
+        const struct cell *row = row_at(&table, i);
         struct wr_ledger_note *note = &notes[count];
         *note = (struct wr_ledger_note){.tenant = s->tenant,
                                         .session = s->name,
@@ -357,11 +496,11 @@ static weir_status copy_notes(struct copying *c, const struct session *s, int64_
 
 static weir_status copy_samples(struct copying *c, const struct session *s, int64_t id)
 {
-    struct wr_table table;
+    struct table table;
     weir_status status = read_list(c, &c->from, SAMPLES, id, &table);
 
     for (size_t i = 0; !status && i < table.rows_count; i++) {
-        const struct wr_cell *row = wr_table_row(&table, i);
+        const struct cell *row = row_at(&table, i);
         struct wr_ledger_sample sample = {.bucket = row[0].bytes,
                                           .tenant = s->tenant,
                                           .session = s->name,
@@ -376,7 +515,7 @@ static weir_status copy_samples(struct copying *c, const struct session *s, int6
 static weir_status put_calibration(void *user, const struct wr_ledger_calibration *stored,
                                    struct wr_ledger_calibration *changed)
 {
-    const struct wr_cell *row = user;
+    const struct cell *row = user;
     bool is_newer = stored && stored->time_ms > row[1].number; /* the target has learnt since */
 
     *changed = is_newer ? *stored
@@ -389,16 +528,15 @@ static weir_status put_calibration(void *user, const struct wr_ledger_calibratio
 
 static weir_status copy_calibrations(struct copying *c)
 {
-    struct wr_table_query query = {.sql = "SELECT model, time_ms, accepted_tokens, data"
-                                          " FROM {}calibration ORDER BY model",
-                                   .columns = "tnnt",
-                                   .args = ""};
-    struct wr_table table;
-    weir_status status =
-        wr_table_read(c->from.where, c->from.lists, &query, &c->page, &table, c->err);
+    struct table_query query = {.sql = "SELECT model, time_ms, accepted_tokens, data"
+                                       " FROM {}calibration ORDER BY model",
+                                .columns = "tnnt",
+                                .args = ""};
+    struct table table;
+    weir_status status = read_table(c->from.where, c->from.lists, &query, &c->page, &table, c->err);
 
     for (size_t i = 0; !status && i < table.rows_count; i++) {
-        struct wr_cell *row = (struct wr_cell *)(uintptr_t)wr_table_row(&table, i);
+        struct cell *row = (struct cell *)(uintptr_t)row_at(&table, i);
         status = wr_ledger_calibrate(c->to.ledger, row[0].bytes, put_calibration, row, c->err);
         c->report->calibrations_count += !status;
     }
@@ -409,17 +547,16 @@ static weir_status copy_calibrations(struct copying *c)
  * minutes are many, and the minute is over by then. */
 static weir_status copy_counters(struct copying *c)
 {
-    struct wr_table_query query = {.sql = "SELECT scope, period, start_ms, requests, tokens,"
-                                          " micro_usd FROM {}spend WHERE period > 0"
-                                          " ORDER BY scope, period, start_ms",
-                                   .columns = "tnnnnn",
-                                   .args = ""};
-    struct wr_table table;
-    weir_status status =
-        wr_table_read(c->from.where, c->from.lists, &query, &c->page, &table, c->err);
+    struct table_query query = {.sql = "SELECT scope, period, start_ms, requests, tokens,"
+                                       " micro_usd FROM {}spend WHERE period > 0"
+                                       " ORDER BY scope, period, start_ms",
+                                .columns = "tnnnnn",
+                                .args = ""};
+    struct table table;
+    weir_status status = read_table(c->from.where, c->from.lists, &query, &c->page, &table, c->err);
 
     for (size_t i = 0; !status && i < table.rows_count; i++) {
-        const struct wr_cell *row = wr_table_row(&table, i);
+        const struct cell *row = row_at(&table, i);
         struct wr_spent spent = {.used = {row[3].number, row[4].number, row[5].number}};
         if (row[1].number < 0 || row[1].number >= WR_SPEND_PERIODS)
             continue; /* of a later Weir */
@@ -469,19 +606,19 @@ static weir_status take_session(struct copying *c, const struct session *s, int6
 
 static weir_status copy_sessions(struct copying *c, wr_copy_differs_fn *differs, void *user)
 {
-    struct wr_table_query query = {.sql = "SELECT s.id, t.name, s.name, s.used_ms FROM {}session s"
-                                          " JOIN {}tenant t ON t.id = s.tenant_id WHERE s.id > $1"
-                                          " ORDER BY s.id LIMIT 256",
-                                   .columns = "nttn",
-                                   .args = "n"};
-    struct wr_table table = {.rows_count = SESSIONS_PAGE};
+    struct table_query query = {.sql = "SELECT s.id, t.name, s.name, s.used_ms FROM {}session s"
+                                       " JOIN {}tenant t ON t.id = s.tenant_id WHERE s.id > $1"
+                                       " ORDER BY s.id LIMIT 256",
+                                .columns = "nttn",
+                                .args = "n"};
+    struct table table = {.rows_count = SESSIONS_PAGE};
     weir_status status = WEIR_OK;
 
     while (!status && table.rows_count == SESSIONS_PAGE) {
         wr_arena_reset(&c->page);
-        status = wr_table_read(c->from.where, c->from.lists, &query, &c->page, &table, c->err);
+        status = read_table(c->from.where, c->from.lists, &query, &c->page, &table, c->err);
         for (size_t i = 0; !status && i < table.rows_count; i++) {
-            const struct wr_cell *row = wr_table_row(&table, i);
+            const struct cell *row = row_at(&table, i);
             struct session s = {row[1].bytes, row[2].bytes, row[3].number};
             query.values[0].number = row[0].number;
             status = take_session(c, &s, row[0].number, differs, user);

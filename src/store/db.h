@@ -1,4 +1,5 @@
-/* db.h -- a SQLite connection whose failures stick, so that a piece of work asks once at its end.
+/* db.h -- a SQLite connection whose failures stick, so that a piece of work asks once at its end;
+ * and the tables of a store.
  *
  * 1. After the first failure every call does nothing until wr_db_start(); results are empty.
  * 2. Statements are prepared when first used and kept; a row's bytes live until the next call that
@@ -129,5 +130,26 @@ weir_span wr_db_column(sqlite3_stmt *statement, int at);
 
 /* Whether a column is a blob of that many bytes: a damaged row may hold anything. */
 bool wr_db_column_is(sqlite3_stmt *statement, int at, size_t bytes);
+
+/* ==== the tables ==== */
+
+/* The tables of a store, and how one of an older version becomes one of ours.
+ *
+ * The version is in the file's header (user_version), and so is the mark by which a store is told
+ * from any other SQLite file (application_id). docs/store-format.md describes the tables.
+ */
+
+/* A row brings a store of version `index` to version `index + 1`; the first makes the tables. */
+struct wr_schema {
+    const char *const *steps;
+    uint32_t steps_count; /* the version that this program knows */
+};
+
+extern const struct wr_schema wr_schema_current;
+
+/* Makes, upgrades or accepts the store behind `db`. One that is newer, or not ours, is an error and
+ * nothing of it is touched. */
+WEIR_MUST_USE weir_status wr_schema_prepare(struct wr_db *db, const struct wr_schema *schema,
+                                            weir_trouble *trouble, struct weir_err *err);
 
 #endif

@@ -1,11 +1,10 @@
 /* pg.h -- the store in PostgreSQL: its parts share this struct.
  *
- *   pg_lib.c      libpq, loaded when needed
- *   pg_link.c     a connection, its waits and its failures
+ *   pg_link.c     libpq, loaded when needed; a connection, its waits and its failures
  *   pg.c          opening and closing, schema, migrations by several nodes
  *   pg_known.c    what is known of sessions without asking
- *   pg_begin.c    reading from that, until a commit says whether it still held
- *   pg_commit.c   one request's batch, in one statement and one trip
+ *   pg_commit.c   reading from that, until a commit says whether it still held; one request's
+ *                 batch, in one statement and one trip
  *   pg_group.c    small ones of several threads, in one transaction
  *   pg_read.c     artifacts, marks, pins; statistics; verification
  *   pg_gc.c       what leaves: by age, by the cap, by order
@@ -17,10 +16,10 @@
 #define WR_STORE_PG_H
 
 #include "store/ledger.h"
-#include "store/pack.h"
 #include "store/pg_group.h"
 #include "store/pg_known.h"
 #include "store/pg_link.h"
+#include "store/store.h"
 #include "weir/store_host.h"
 
 enum { WR_PG_ARRAYS = 18 };

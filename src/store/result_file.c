@@ -15,7 +15,7 @@
 
 #include "base/ascii.h"
 #include "base/err.h"
-#include "store/os_error.h"
+#include "store/store.h"
 #include "weir/store_host.h"
 
 enum { FOLDER_MODE = 0700, FILE_MODE = 0600, NAME_TRIES = 100, PIECE_BYTES = 16 * 1024 };

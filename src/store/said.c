@@ -18,7 +18,7 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "store/pack.h"
+#include "store/store.h"
 
 enum {
     PIECE_BYTES_MIN = 2 * 1024,

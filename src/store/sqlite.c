@@ -3,7 +3,7 @@
  * One file, because a request is one transaction over its originals, marks and pins; with a log
  * (WAL), because readers then never wait for a writer. docs/decisions/001 has what was rejected.
  *
- *   make or find the file -> open -> is it ours, and of which version? (schema.h) -> configure
+ *   make or find the file -> open -> is it ours, and of which version? (db.h) -> configure
  *                              '-> may not be written, and there is no log: open it as it lies
  * there
  *
@@ -25,7 +25,7 @@
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "store/os_error.h"
+#include "store/store.h"
 
 enum {
     DIR_MODE = 0700,

@@ -18,8 +18,7 @@
 #include "base/buf.h"
 #include "store/db.h"
 #include "store/ledger.h"
-#include "store/pack.h"
-#include "store/schema.h"
+#include "store/store.h"
 #include "weir/store_host.h"
 
 enum { WR_SQLITE_CHECKED_COUNT = 4096, WR_SQLITE_SEEN_COUNT = 16384 };

@@ -1,4 +1,4 @@
-#include "store/pack.h"
+#include "store/store.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

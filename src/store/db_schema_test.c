@@ -1,4 +1,4 @@
-#include "store/schema.h"
+#include "store/db.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
