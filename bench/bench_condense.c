@@ -95,7 +95,7 @@ static void append_sources(struct wr_buf *out, const char *prefix)
                                         "src/json/json.c",         "src/transcript/tool_result.c",
                                         "src/store/sqlite.c",      "src/policy/fold.c",
                                         "src/condense/keep.c",     "src/tokens/pretoken.c",
-                                        "src/api/messages.c",      "src/models/lookup.c"};
+                                        "src/api/messages.c",      "src/models/registry.c"};
     while (out->len < TEXT_BYTES) {
         size_t before = out->len;
         for (size_t i = 0; i < WR_COUNT_OF(paths); i++)

@@ -18,7 +18,7 @@
 #include "engine/record.h"
 #include "engine/run.h"
 #include "lab/session.h"
-#include "models/lookup.h"
+#include "models/registry.h"
 #include "policy/meter.h"
 #include "weir/weir.h"
 

@@ -9,8 +9,8 @@
 #include "base/span.h"
 #include "models/calibrate.h"
 #include "models/image.h"
+#include "models/registry.h"
 #include "models/window.h"
-#include "models/lookup.h"
 
 #define MUST(condition)   \
     do {                  \

@@ -6,9 +6,9 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "models/lookup.h"
-#include "lab/test_play.h"
 #include "api/api.h"
+#include "lab/test_play.h"
+#include "models/registry.h"
 
 enum { REQUESTS_MAX = 16, WINDOW_TOKENS = 200000, NOW_MS = 1000000, SECOND_MS = 1000 };
 /* In micro-dollars a million tokens. */

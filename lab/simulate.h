@@ -6,8 +6,8 @@
 #ifndef WR_LAB_SIMULATE_H
 #define WR_LAB_SIMULATE_H
 
-#include "models/lookup.h"
 #include "lab/lane.h"
+#include "models/registry.h"
 
 enum { WR_SIMULATE_LANES_MAX = 32, WR_SIMULATE_POINTS_MAX = 240 };
 

@@ -24,7 +24,6 @@
 #include "engine/engine.h"
 #include "engine/record.h"
 #include "lab/strict_store.h"
-#include "models/lookup.h"
 #include "models/registry.h"
 #include "policy/meter.h"
 #include "policy/policy.h"

@@ -3,16 +3,16 @@
  * A price or a window that is not known is left out of the text and null in JSON; it is never 0,
  * which would mean free. Prices are in USD for a million tokens, as providers publish them.
  */
-#include "cli/open.h"
 #include "base/table.h"
+#include "cli/open.h"
 
 #include <string.h>
 
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
-#include "models/cost.h"
-#include "models/lookup.h"
+#include "models/model.h"
+#include "models/registry.h"
 #include "models/window.h"
 
 struct models_options {

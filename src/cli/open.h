@@ -6,7 +6,6 @@
 
 #include "api/api.h"
 #include "cli/cmd.h"
-#include "models/lookup.h"
 #include "models/registry.h"
 #include "policy/meter.h"
 #include "policy/policy.h"

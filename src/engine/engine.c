@@ -21,7 +21,7 @@
 #include "engine/record.h"
 #include "engine/run.h"
 #include "engine/steer.h"
-#include "models/cost.h"
+#include "models/model.h"
 #include "policy/worth.h"
 #include "transcript/transcript.h"
 #include "weir/engine.h"

@@ -14,7 +14,7 @@
 #include "engine/record_row.h"
 #include "engine/run.h"
 #include "json/write.h"
-#include "models/lookup.h"
+#include "models/registry.h"
 #include "policy/budget.h"
 #include "policy/stage.h"
 

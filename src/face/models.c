@@ -6,8 +6,8 @@
 #include "base/err.h"
 #include "base/span.h"
 #include "face/face.h"
-#include "models/cost.h"
-#include "models/lookup.h"
+#include "models/model.h"
+#include "models/registry.h"
 
 struct weir_models {
     struct wr_models *registry;

@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "base/span.h"
 #include "face/face.h"
-#include "models/lookup.h"
+#include "models/registry.h"
 
 struct weir_tokens {
     struct wr_models *models; /* the meter borrows its model */

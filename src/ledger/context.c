@@ -16,7 +16,7 @@
 #include "base/span.h"
 #include "engine/record_row.h"
 #include "json/write.h"
-#include "models/lookup.h"
+#include "models/registry.h"
 #include "policy/budget.h"
 
 /* The latest row of each prompt that the session has. */

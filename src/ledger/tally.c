@@ -15,8 +15,8 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "json/write.h"
-#include "models/lookup.h"
 #include "models/cache.h"
+#include "models/registry.h"
 
 /* A lane is what shares a prefix: the requests of a session to one model by one path. An agent's
  * helpers run under its session with other models, or beside it. */

@@ -23,7 +23,7 @@
 #define WR_MODELS_CACHE_H
 
 #include "base/arena.h"
-#include "models/cost.h"
+#include "models/model.h"
 
 /* How long a key lives where the provider does not publish it. */
 enum { WR_CACHE_UNPUBLISHED_TTL_S = 3600 };

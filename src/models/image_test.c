@@ -7,7 +7,7 @@
 
 #include "base/span.h"
 #include "models/image.h"
-#include "models/lookup.h"
+#include "models/registry.h"
 
 #define PNG_1280_720 "iVBORw0KGgoAAAANSUhEUgAABQAAAALQCAIAAAAAAAAAAAAAAA=="
 

@@ -16,7 +16,7 @@
 #include "base/ascii.h"
 #include "base/err.h"
 #include "base/span.h"
-#include "models/lookup.h"
+#include "models/registry.h"
 
 struct walk {
     struct wr_models *models;

@@ -2,7 +2,7 @@
  *
  *   wr_models_new    copies the JSON (the embedded file, unless another is given) into its arena,
  *                    reads it (registry_json.c), and lays the user's YAML over it (overrides.c)
- *   wr_models_find   a model, a family or the fallback by its id; all other rules are in lookup.c
+ *   wr_models_find   a model, a family or the fallback by its id; all other rules are below
  *
  * Both readers call wr_model_check() for every model, so what holds for all of them is said once.
  * While they read, a model may still move in memory: aliases hold its index, not its address.
@@ -14,7 +14,7 @@
 #include "base/ascii.h"
 #include "base/embed.h"
 #include "base/err.h"
-#include "models/lookup.h"
+#include "base/span.h"
 #include "models/registry_inside.h"
 
 WR_EMBED(wr_models_data, "data/models.json");
@@ -157,4 +157,402 @@ struct wr_alias wr_models_alias_at(const struct wr_models *models, uint32_t inde
     WR_ASSERT(index < models->aliases_count);
     const struct wr_alias_part *alias = &models->aliases[index];
     return (struct wr_alias){alias->name, &models->models[alias->model]};
+}
+
+/* ==== the model that a request names ==== */
+
+/* Finds what Weir knows about the model that a request names.
+ *
+ *   1. the id itself, or an alias of the user's
+ *   2. the same again after each decoration that is taken off the name (names)
+ *   3. the first family one of whose patterns is in the name
+ *   4. the fallback
+ *
+ * Decorations go one at a time, with a look-up after each, because some belong to a real id:
+ * "mistral-medium-latest" is one. A family is asked last: its figures are defaults for names that
+ * nobody listed.
+ */
+
+/* ---- names ----
+ *
+ * "us.anthropic.claude-opus-4-5-20251101-v1:0" is, one step at a time, "claude-opus-4-5".
+ *
+ * Takes one decoration after another off a model's name.
+ *
+ * simplify_name() tries, in this order: the window in brackets that Claude Code writes, a path,
+ * a vendor's prefix, a reseller's spelling, a tag, a date, a word such as -latest. The name is a
+ * window [start, end) over a copy in lower case, so taking something off moves one of the two ends.
+ *
+ * Something always remains: a name that is all decoration ("-latest") stays as it is.
+ */
+
+struct name {
+    char text[WR_MODEL_NAME_BYTES_MAX]; /* lower case (ASCII) */
+    size_t start, end;                  /* the part still standing */
+    unsigned changes;                   /* enum wr_name_change */
+    uint32_t window_tokens;             /* what "[1m]" asked for; 0: nothing */
+};
+
+static weir_span view_name(const struct name *name)
+{
+    return (weir_span){name->text + name->start, name->end - name->start};
+}
+
+/* White space around `name` is dropped; what is past the cap is cut. */
+static void init_name(struct name *name, weir_span text)
+{
+    text = wr_span_trim(text);
+    if (text.len > sizeof(name->text))
+        text.len = sizeof(name->text);
+    *name = (struct name){.end = text.len};
+    for (size_t i = 0; i < text.len; i++)
+        name->text[i] = wr_lower(text.ptr[i]);
+}
+
+/* Keeps `len` bytes, if any. */
+static bool keep_front(struct name *name, size_t len, enum wr_name_change change)
+{
+    if (!len)
+        return false;
+    name->end = name->start + len;
+    name->changes |= change;
+    return true;
+}
+
+static bool drop_front(struct name *name, size_t len, enum wr_name_change change)
+{
+    if (name->start + len >= name->end)
+        return false;
+    name->start += len;
+    name->changes |= change;
+    return true;
+}
+
+/* Claude Code writes the window it wants behind the name: "claude-sonnet-4-5[1m]". */
+static bool drop_window(struct name *name)
+{
+    weir_span view = view_name(name);
+    if (view.len < 4 || view.ptr[view.len - 1] != ']')
+        return false;
+    size_t open = view.len - 1;
+    while (open > 0 && view.ptr[open] != '[')
+        open--;
+    weir_span inside = wr_span_cut(view, open + 1, view.len - 1);
+    uint64_t number;
+    if (view.ptr[open] != '[' || inside.len < 2)
+        return false;
+    char unit = inside.ptr[inside.len - 1];
+    uint64_t scale = unit == 'm' ? 1000000 : unit == 'k' ? 1000 : 0;
+    inside.len--;
+    if (!scale || !wr_span_u64(inside, &number) || !number || number > WR_MODEL_TOKENS_MAX / scale)
+        return false;
+    if (!keep_front(name, open, WR_NAME_WINDOW))
+        return false;
+    name->window_tokens = (uint32_t)(number * scale);
+    return true;
+}
+
+static bool drop_path(struct name *name)
+{
+    weir_span view = view_name(name);
+    size_t len = view.len;
+    while (len > 0 && view.ptr[len - 1] != '/')
+        len--;
+    return len && drop_front(name, len, WR_NAME_PREFIXED);
+}
+
+/* Bedrock: "us.anthropic.claude-...". Ids have dots of their own, so only known words go. */
+static bool drop_vendor(struct name *name)
+{
+    static const char *const words[] = {
+        "us.",      "eu.",       "ap.",     "apac.",      "jp.",         "au.",      "ca.",
+        "global.",  "us-gov.",   "amazon.", "anthropic.", "openai.",     "meta.",    "google.",
+        "mistral.", "deepseek.", "qwen.",   "moonshot.",  "moonshotai.", "minimax.", "zai.",
+    };
+    for (size_t i = 0; i < WR_COUNT_OF(words); i++) {
+        weir_span word = wr_span_of(words[i]);
+        if (wr_span_starts(view_name(name), word))
+            return drop_front(name, word.len, WR_NAME_PREFIXED);
+    }
+    return false;
+}
+
+static bool drop_tag(struct name *name)
+{
+    weir_span view = view_name(name);
+    size_t at = view.len;
+    while (at > 0 && view.ptr[at - 1] != ':')
+        at--;
+    if (at)
+        return keep_front(name, at - 1, WR_NAME_TAGGED);
+
+    /* Bedrock's "-v1", once its ":0" is gone. */
+    size_t digits = view.len;
+    while (digits > 0 && wr_is_digit(view.ptr[digits - 1]))
+        digits--;
+    if (digits < view.len && digits > 2 && wr_span_ends(wr_span_cut(view, 0, digits), WR_LIT("-v")))
+        return keep_front(name, digits - 2, WR_NAME_TAGGED);
+    return false;
+}
+
+static bool drop_word(struct name *name)
+{
+    static const struct {
+        const char *word;
+        enum wr_name_change change;
+    } words[] = {
+        {"-latest", WR_NAME_DATED},    {"@latest", WR_NAME_DATED}, {"@default", WR_NAME_DATED},
+        {"-preview", WR_NAME_DATED},   {"-exp", WR_NAME_DATED},    {"-beta", WR_NAME_DATED},
+        {"-thinking", WR_NAME_TAGGED},
+    };
+    weir_span view = view_name(name);
+    for (size_t i = 0; i < WR_COUNT_OF(words); i++) {
+        weir_span word = wr_span_of(words[i].word);
+        if (wr_span_ends(view, word))
+            return keep_front(name, view.len - word.len, words[i].change);
+    }
+    return false;
+}
+
+/* Whether `view` ends in `shape`, where 9 is any digit and - also stands for @. */
+static bool ends_in_shape(weir_span view, const char *shape)
+{
+    size_t len = strlen(shape);
+    if (view.len <= len)
+        return false;
+    const char *tail = view.ptr + view.len - len;
+    for (size_t i = 0; i < len; i++) {
+        bool fits = shape[i] == '9' ? wr_is_digit(tail[i])
+                                    : tail[i] == shape[i] || (i == 0 && tail[i] == '@');
+        if (!fits)
+            return false;
+    }
+    return true;
+}
+
+static bool drop_date(struct name *name)
+{
+    static const char *const shapes[] = {"-9999-99-99", "-99999999", "-99-99", "-9999"};
+    weir_span view = view_name(name);
+    for (size_t i = 0; i < WR_COUNT_OF(shapes); i++)
+        if (ends_in_shape(view, shapes[i]))
+            return keep_front(name, view.len - strlen(shapes[i]), WR_NAME_DATED);
+    return false;
+}
+
+/* Resellers write "claude-opus-4.5" where the provider has "claude-opus-4-5". */
+static bool respell_version(struct name *name)
+{
+    bool changed = false;
+    if (!wr_span_starts(view_name(name), WR_LIT("claude-")))
+        return false;
+    for (size_t i = name->start + 1; i + 1 < name->end; i++)
+        if (name->text[i] == '.' && wr_is_digit(name->text[i - 1]) &&
+            wr_is_digit(name->text[i + 1])) {
+            name->text[i] = '-';
+            changed = true;
+        }
+    if (changed)
+        name->changes |= WR_NAME_SPELT;
+    return changed;
+}
+
+/* Takes one decoration off. False when there is none left; something always remains. */
+static bool simplify_name(struct name *name)
+{
+    return drop_window(name) || drop_path(name) || drop_vendor(name) || respell_version(name) ||
+           drop_tag(name) || drop_date(name) || drop_word(name);
+}
+
+/* ---- looking up ---- */
+
+static bool find_id_or_alias(const struct wr_models *models, weir_span id,
+                             struct wr_model_match *match)
+{
+    match->model = wr_models_find(models, id);
+    match->rule = match->model == &models->fallback ? WR_RULE_FALLBACK : WR_RULE_EXACT;
+    for (uint32_t i = 0; !match->model && i < models->aliases_count; i++)
+        if (wr_same_any_case(models->aliases[i].name, id)) {
+            match->model = &models->models[models->aliases[i].model];
+            match->rule = WR_RULE_ALIAS;
+        }
+    return match->model != NULL;
+}
+
+/* `whole` is the name as it came, in lower case; `bare` is the name without any decoration. */
+static bool pattern_fits(weir_span pattern, weir_span whole, weir_span bare)
+{
+    if (pattern.len && pattern.ptr[0] == '^')
+        return wr_span_starts(bare, wr_span_cut(pattern, 1, pattern.len));
+    return wr_span_find(whole, pattern, 0) != SIZE_MAX;
+}
+
+static const struct wr_family *find_family(const struct wr_models *models, weir_span whole,
+                                           weir_span bare, bool table_only, weir_span *pattern)
+{
+    for (uint32_t i = 0; i < models->families_count; i++) {
+        const struct wr_family *family = &models->families[i];
+        if (table_only && !family->in_table)
+            continue;
+        for (uint32_t k = 0; k < family->patterns_count; k++)
+            if (pattern_fits(family->patterns[k], whole, bare)) {
+                *pattern = family->patterns[k];
+                return family;
+            }
+    }
+    return NULL;
+}
+
+struct wr_model_match wr_models_lookup(const struct wr_models *models, weir_span text)
+{
+    struct wr_model_match match = {0};
+    struct name whole, name;
+
+    init_name(&whole, text);
+    name = whole;
+    bool known = find_id_or_alias(models, view_name(&name), &match);
+    while (!known && simplify_name(&name)) {
+        known = find_id_or_alias(models, view_name(&name), &match);
+        if (known)
+            match.rule = WR_RULE_FORM;
+    }
+    match.changes = known ? name.changes : 0;
+    if (!known) {
+        const struct wr_family *family =
+            find_family(models, view_name(&whole), view_name(&name), false, &match.pattern);
+        match.rule = family ? WR_RULE_FAMILY : WR_RULE_FALLBACK;
+        match.model = family ? &family->model : &models->fallback;
+    }
+    match.window_tokens = name.window_tokens ? name.window_tokens : match.model->window_tokens;
+    return match;
+}
+
+const char *wr_model_rule_text(enum wr_model_rule rule)
+{
+    switch (rule) {
+    case WR_RULE_EXACT:
+        return "exact";
+    case WR_RULE_ALIAS:
+        return "alias";
+    case WR_RULE_FORM:
+        return "form";
+    case WR_RULE_FAMILY:
+        return "family";
+    case WR_RULE_FALLBACK:
+        return "fallback";
+    }
+    return "unknown";
+}
+
+static void describe_form(unsigned changes, struct wr_buf *out)
+{
+    static const struct {
+        enum wr_name_change change;
+        const char *text;
+    } words[] = {
+        {WR_NAME_PREFIXED, "prefixed"}, {WR_NAME_DATED, "dated"},       {WR_NAME_TAGGED, "tagged"},
+        {WR_NAME_WINDOW, "windowed"},   {WR_NAME_SPELT, "other-spelt"},
+    };
+    bool first = true;
+    for (size_t i = 0; i < WR_COUNT_OF(words); i++) {
+        if (!(changes & words[i].change))
+            continue;
+        wr_buf_text(out, first ? "" : ", ");
+        wr_buf_text(out, words[i].text);
+        first = false;
+    }
+}
+
+void wr_model_match_describe(const struct wr_model_match *match, struct wr_buf *out)
+{
+    switch (match->rule) {
+    case WR_RULE_EXACT:
+        wr_buf_text(out, "exact id");
+        return;
+    case WR_RULE_ALIAS:
+        wr_buf_text(out, "alias of ");
+        wr_buf_append(out, match->model->id);
+        return;
+    case WR_RULE_FORM:
+        describe_form(match->changes, out);
+        wr_buf_text(out, " form of ");
+        wr_buf_append(out, match->model->id);
+        return;
+    case WR_RULE_FAMILY:
+        wr_buf_text(out, "not listed; the name fits the family pattern \"");
+        wr_buf_append(out, match->pattern);
+        wr_buf_text(out, "\"");
+        return;
+    case WR_RULE_FALLBACK:
+        wr_buf_text(out, "not listed, no family pattern fits: the fallback");
+        return;
+    }
+}
+
+/* How far a name is from an id: 0 is best. An id that contains the name is near, however long the
+ * rest of it is. */
+static uint32_t name_nearness(weir_span wanted, weir_span id)
+{
+    struct name lower_id;
+    init_name(&lower_id, id);
+    uint32_t distance = wr_near_distance(wanted, id);
+    if (wanted.len >= 3 && wr_span_find(view_name(&lower_id), wanted, 0) != SIZE_MAX)
+        return distance < 2 ? distance : 2;
+    return distance;
+}
+
+struct nearest {
+    weir_span *names;
+    uint32_t distances[WR_SUGGESTIONS_MAX];
+    uint32_t count;
+};
+
+static void offer_suggestion(struct nearest *nearest, weir_span id, uint32_t distance,
+                             uint32_t distance_max)
+{
+    if (distance > distance_max)
+        return;
+    uint32_t at = nearest->count;
+    while (at > 0 && nearest->distances[at - 1] > distance)
+        at--;
+    if (at == WR_SUGGESTIONS_MAX)
+        return;
+    uint32_t last = nearest->count < WR_SUGGESTIONS_MAX ? nearest->count++ : WR_SUGGESTIONS_MAX - 1;
+    for (uint32_t i = last; i > at; i--) {
+        nearest->names[i] = nearest->names[i - 1];
+        nearest->distances[i] = nearest->distances[i - 1];
+    }
+    nearest->names[at] = id;
+    nearest->distances[at] = distance;
+}
+
+uint32_t wr_models_suggest(const struct wr_models *models, weir_span text,
+                           weir_span suggestions[WR_SUGGESTIONS_MAX])
+{
+    struct nearest nearest = {.names = suggestions};
+    struct name name;
+
+    init_name(&name, text);
+    while (simplify_name(&name))
+        ;
+    weir_span wanted = view_name(&name);
+    uint32_t distance_max = wanted.len < 4 ? 1 : wanted.len < 9 ? 2 : (uint32_t)(wanted.len / 3);
+    for (uint32_t i = 0; i < models->models_count; i++)
+        offer_suggestion(&nearest, models->models[i].id,
+                         name_nearness(wanted, models->models[i].id), distance_max);
+    for (uint32_t i = 0; i < models->aliases_count; i++)
+        offer_suggestion(&nearest, models->aliases[i].name,
+                         name_nearness(wanted, models->aliases[i].name), distance_max);
+    return nearest.count;
+}
+
+uint32_t wr_models_table_window(const struct wr_models *models, weir_span text)
+{
+    struct name name;
+    weir_span pattern;
+
+    init_name(&name, text);
+    weir_span whole = view_name(&name);
+    const struct wr_family *family = find_family(models, whole, whole, true, &pattern);
+    return family ? family->model.window_tokens : WR_TABLE_WINDOW_TOKENS;
 }

@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "base/span.h"
 #include "json/json.h"
-#include "models/lookup.h"
+#include "models/registry.h"
 
 struct reader {
     struct wr_models *models;

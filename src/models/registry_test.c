@@ -5,11 +5,11 @@
 #include <cmocka.h>
 
 #include "base/span.h"
-#include "tests/test_file.h"
 #include "json/json.h"
-#include "models/cost.h"
 #include "models/fields.h"
-#include "models/lookup.h"
+#include "models/model.h"
+#include "models/registry.h"
+#include "tests/test_file.h"
 
 static void embedded(void **state)
 {

@@ -12,7 +12,7 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "json/json.h"
-#include "models/lookup.h"
+#include "models/registry.h"
 
 static struct wr_window from_registry(const struct wr_window_evidence *evidence)
 {

@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include "models/lookup.h"
+#include "models/registry.h"
 #include "weir/span.h"
 #include "weir/status.h"
 

@@ -16,7 +16,7 @@
 #include "base/os.h"
 #include "base/span.h"
 #include "json/json.h"
-#include "models/lookup.h"
+#include "models/registry.h"
 #include "otel/meter.h"
 #include "otel/span.h"
 #include "weir/weir.h"

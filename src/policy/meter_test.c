@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "models/lookup.h"
+#include "models/registry.h"
 #include "tests/test_transcript.h"
 
 static void use(struct wr_meter *meter, struct wr_models *models, const char *model)

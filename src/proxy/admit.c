@@ -23,7 +23,7 @@
 #include "base/os.h"
 #include "base/span.h"
 #include "engine/engine.h"
-#include "models/lookup.h"
+#include "models/registry.h"
 #include "proxy/exchange_inside.h"
 #include "proxy/pages.h"
 #include "proxy/users.h"

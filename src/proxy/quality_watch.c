@@ -9,10 +9,10 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "models/lookup.h"
+#include "models/registry.h"
 #include "proxy/answers.h"
 #include "quality/bust.h"
-#include "quality/learner.h"
+#include "quality/learning.h"
 #include "quality/observe.h"
 
 /* ==== from request to answer ====

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "proxy/answers.h"
 #include "quality/bust.h"
-#include "quality/learner.h"
+#include "quality/learning.h"
 #include "quality/observe.h"
 
 /* ==== the last prompt of every conversation ====

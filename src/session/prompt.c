@@ -20,7 +20,7 @@
 #include "base/span.h"
 #include "base/text.h"
 #include "base/yaml.h"
-#include "models/lookup.h"
+#include "models/registry.h"
 #include "policy/meter.h"
 #include "session/disk.h"
 #include "store/store.h"

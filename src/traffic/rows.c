@@ -4,7 +4,7 @@
 #include "base/span.h"
 #include "base/text.h"
 #include "engine/record_row.h"
-#include "models/lookup.h"
+#include "models/registry.h"
 
 weir_status wr_traffic_rows_init(struct wr_traffic_rows *rows, const struct wr_models *models,
                                  struct wr_json_writer *writer)

@@ -1,4 +1,4 @@
-#include "quality/learner.h"
+#include "quality/learning.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,9 +5,9 @@
 #include <cmocka.h>
 
 #include "base/span.h"
-#include "tests/test_file.h"
 #include "json/json.h"
-#include "models/lookup.h"
+#include "models/registry.h"
+#include "tests/test_file.h"
 
 static struct wr_models *models;
 
