@@ -35,6 +35,9 @@
  *   ANSWERING ──wr_own_legs_end──▶ LEG_DUE: the last task still runs ──▶ RECALLING ──▶ ASKING
  *       └─────────────────────────▶ KEEPING: what was hidden is put into the store ──▶ OVER
  *
+ * A request that names an answer by its id (own_legs.c) is in NAMING first, until the id that the
+ * provider knows is found: on_body_end: wr_own_legs_name ──▶ NAMING ──on_named──▶ ASKING.
+ *
  * 1. No byte of an answer waits for anything but the client's socket. Only a refusal (400, 413) of
  * a request that was collected is looked at before it goes on: nothing was streamed yet.
  * 2. The client is gone: the upstream is cancelled. The upstream breaks off: so does the answer.
