@@ -9,9 +9,8 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "condense/gap.h"
 #include "condense/keep.h"
-#include "condense/kinds.h"
+#include "condense/note.h"
 
 /* The lines of a text, found without the code that is checked. */
 struct condense_lines {

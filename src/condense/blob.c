@@ -5,7 +5,6 @@
  * first and the last stay. No more is kept than lets one recognise it, whatever the budget, unless
  * it is text that can be read. */
 #include "base/ascii.h"
-#include "condense/kinds.h"
 #include "condense/keep.h"
 
 #include "base/limits.h"

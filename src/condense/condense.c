@@ -9,7 +9,6 @@
 #include "base/span.h"
 #include "base/words.h"
 #include "condense/keep.h"
-#include "condense/kinds.h"
 
 /* -- what is never condensed ------------------------------------------------------------------- */
 

@@ -2,13 +2,12 @@
  * and binary files; of the bodies changed lines come before the lines around them. The budget goes
  * round the hunks: a few changed lines of each, then more of each, so that no large hunk starves
  * the others; files that tools write (lock files, minified ones) come last. */
-#include "condense/kinds.h"
+#include "condense/keep.h"
 
 #include "base/ascii.h"
 #include "base/span.h"
 #include "base/words.h"
 #include "condense/focus.h"
-#include "condense/keep.h"
 #include "condense/signal_scanner.h"
 
 enum {

@@ -9,7 +9,7 @@
 #include "base/words.h"
 #include "condense/blocks.h"
 #include "condense/focus.h"
-#include "condense/kinds.h"
+#include "condense/keep.h"
 #include "condense/location.h"
 #include "condense/numbered.h"
 #include "condense/outline.h"

@@ -1,7 +1,7 @@
 /* json_tree.h -- which line belongs to which: a text of nested lines as a tree.
  *
  * A line is a node; lines further in below it are its children. JSON that was written for people,
- * YAML, JSON a line each, and the units of json_unit.h all have this shape, cut off or not: nothing
+ * YAML, JSON a line each, and the units of a long line all have this shape, cut off or not: nothing
  * is parsed, so nothing can be malformed. A line that begins with '}' or ']' closes the node it
  * stands under and is no node of its own. No recursion: nodes know their parents.
  */
@@ -10,9 +10,10 @@
 
 #include <stdbool.h>
 
-#include "condense/keep.h"
-#include "base/ascii.h"
 #include "base/arena.h"
+#include "base/ascii.h"
+#include "base/buf.h"
+#include "condense/keep.h"
 
 #define WR_TREE_NONE UINT32_MAX
 
@@ -93,5 +94,23 @@ WEIR_MUST_USE weir_status wr_units_split(struct wr_units *units, struct wr_arena
 /* Fails with WEIR_SYNTAX where `line` is not JSON from end to end, WEIR_LIMIT or WEIR_NOMEM. */
 WEIR_MUST_USE weir_status wr_units_read(struct wr_units *units, struct wr_arena *arena,
                                         weir_span line);
+
+/* ---- names that are cut ----
+ *
+ * A long line cut to a width, with the names of its middle.
+ *
+ * What a reader takes from a long text, word for word, are names: paths and identifiers. So of what
+ * is left out of the middle these stay, as many as there is room for:
+ *
+ *   "body": "The first words [… 811 bytes left out …] src/a/b.c … push_policy … and the last."
+ *
+ * The form is made of pieces of the line in their order; no character of UTF-8 is cut in two.
+ */
+
+enum { WR_NAMES_CUT_BYTES_MIN = 120 };
+
+/* Appends `line`, which has no line end, in at most `bytes_max` (at least WR_NAMES_CUT_BYTES_MIN)
+ * bytes. A line that is not longer is written as it is. */
+void wr_names_cut_write(struct wr_buf *out, weir_span line, size_t bytes_max);
 
 #endif

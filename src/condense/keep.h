@@ -1,7 +1,7 @@
 /* keep.h -- choosing lines: which stay, and how what stays is written.
  *
  * A condenser marks lines as kept, in the order of their worth, until the budget is spent; then the
- * kept lines are written in the order of the text with a gap line (gap.h) for each run that was
+ * kept lines are written in the order of the text with a gap line (note.h) for each run that was
  * left out.
  *
  * 1. A line costs its bytes and its line end; a gap costs WR_KEEP_GAP_BYTES until it is closed.
@@ -116,5 +116,55 @@ void wr_keep_widen(struct wr_keep *keep);
 
 /* Writes what was kept. */
 WEIR_MUST_USE weir_status wr_keep_write(struct wr_keep *keep, struct wr_condensed *out);
+
+/* ---- choosing ----
+ *
+ * Steps that the condensers of printed output take alike, each worth less than the one
+ * before it. All of them keep lines of a struct wr_keep while its budget lasts. */
+
+/* Begins: the lines, those with signals, and the tool's notes. Lines that are too long for the
+ * budget will be cut. */
+WEIR_MUST_USE weir_status wr_choose_begin(struct wr_keep *keep, struct wr_arena *arena,
+                                          const struct wr_condense_input *input);
+
+/* Lets only `percent` of what is left of the budget be spent from here on. Returns the budget to
+ * put back afterwards. */
+size_t wr_choose_share(struct wr_keep *keep, uint32_t percent);
+
+/* Where what belongs to a signal ends. */
+enum wr_border {
+    WR_BORDER_NONE,
+    WR_BORDER_WALL,    /* belongs to nothing */
+    WR_BORDER_HEADING, /* begins what is below it */
+};
+
+/* Keeps what stands around the signals, up to `before` and `after` lines and over no border (an
+ * enum wr_border for each line): first the nearest lines of all signals, then those further away.
+ */
+WEIR_MUST_USE weir_status wr_choose_context(struct wr_keep *keep, const uint8_t *borders,
+                                            uint32_t before, uint32_t after);
+
+/* Keeps lines with words that were sought or that matter now. */
+WEIR_MUST_USE weir_status wr_choose_focus(struct wr_keep *keep,
+                                          const struct wr_condense_input *input, uint32_t percent);
+
+/* Keeps as many of `lines` (ascending) as the budget allows, spread over all of them. */
+void wr_choose_spread(struct wr_keep *keep, const uint32_t *lines, uint32_t count);
+
+/* ---- the condensers, one a kind of output; wr_condense() chooses ---- */
+
+typedef weir_status wr_condense_fn(struct wr_condensed *out, struct wr_arena *arena,
+                                   const struct wr_condense_input *input);
+
+wr_condense_fn wr_condense_file;    /* source files: head, outline, what was named */
+wr_condense_fn wr_condense_process; /* what a command printed */
+wr_condense_fn wr_condense_log;
+wr_condense_fn wr_condense_test;
+wr_condense_fn wr_condense_search;
+wr_condense_fn wr_condense_diff;
+wr_condense_fn wr_condense_json;
+wr_condense_fn wr_condense_list;
+wr_condense_fn wr_condense_blob;
+wr_condense_fn wr_condense_prose;
 
 #endif

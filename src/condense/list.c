@@ -5,7 +5,7 @@
  * from both ends. The gap lines say how many entries of each were left out. */
 #include "base/ascii.h"
 #include "condense/focus.h"
-#include "condense/kinds.h"
+#include "condense/keep.h"
 
 #include "base/limits.h"
 #include "base/words.h"

@@ -2,11 +2,10 @@
  * out in a column; the first and the last lines; then lines by how rare their shape is, the first
  * of each, because what was said once tells more than what was said a thousand times; what is left
  * from the end. */
-#include "condense/kinds.h"
+#include "condense/keep.h"
 
 #include "base/hash.h"
 #include "base/span.h"
-#include "condense/choose.h"
 #include "condense/numbered.h"
 #include "condense/shape.h"
 

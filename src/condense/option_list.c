@@ -4,7 +4,7 @@
 
 #include "base/ascii.h"
 #include "base/span.h"
-#include "condense/choose.h"
+#include "condense/keep.h"
 
 enum {
     LINES_MIN = 8, /* of a text with a list */

@@ -52,14 +52,13 @@ enum wr_output_kind wr_output_kind_sniff(weir_span text);
 /* The lower-case word for a kind: "process", "file", ... */
 const char *wr_output_kind_text(enum wr_output_kind kind);
 
-/* -- output_command.c: from the command line ----------------------------------------------------
- */
+/* ---- from the command line ---- */
 
 /* PROCESS where the line runs several programs that do not agree, or one that is not known.
  * Programs that print next to nothing (cd, mkdir, echo) do not count. */
 enum wr_output_kind wr_output_kind_of_command(weir_span command);
 
-/* -- output_data.c: which files that are read hold rows that a program wrote ------------------- */
+/* ---- which files that are read hold rows that a program wrote ---- */
 
 /* Logs, tables, reports of tests: in them one row may be what the reader looks for, as in the
  * output of a command; the text of a program or of a page has no such rows. */

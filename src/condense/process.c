@@ -8,15 +8,14 @@
  *
  * Lines of a list of options that there is no room for stand with their first column
  * (option_list.h). */
-#include "condense/kinds.h"
+#include "condense/keep.h"
 
 #include "base/ascii.h"
 #include "base/span.h"
-#include "condense/choose.h"
 #include "condense/location.h"
 #include "condense/option_list.h"
 #include "condense/shape.h"
-#include "condense/test_line.h"
+#include "condense/test_run.h"
 #include "condense/volatile.h"
 
 enum {

@@ -7,7 +7,7 @@
 #include "base/ascii.h"
 #include "condense/blocks.h"
 #include "condense/focus.h"
-#include "condense/kinds.h"
+#include "condense/keep.h"
 #include "condense/link_line.h"
 
 #include "base/limits.h"

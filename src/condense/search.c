@@ -5,17 +5,16 @@
  *   - below a heading with its path, a line stands without it: "12:text" for "path:12:text", and
  *     "11-text" for the context "path-11-text";
  *   - without numbers, ":text" stands for "path:text" where the line above has the same path;
- *   - the text is cut as search_text.h says, to one width for all lines of the result.
+ *   - the text is cut as search_line.h says, to one width for all lines of the result.
  * The heading itself is written with the first line below it, the way `rg --heading` does. It is
  * the match's path; of contexts that spell it with the directory before it, one a file stays whole.
  */
-#include "condense/kinds.h"
+#include "condense/keep.h"
 
 #include "base/ascii.h"
 #include "base/span.h"
 #include "base/words.h"
 #include "condense/focus.h"
-#include "condense/keep.h"
 #include "condense/search_line.h"
 
 enum {

@@ -25,7 +25,7 @@ struct wr_search_line {
 /* `line` is not blank, and has no line end. */
 struct wr_search_line wr_search_line_read(weir_span line);
 
-/* -- search_text.c: the part of a found line that is shown where there is no room for all ------ */
+/* ---- the part of a found line that is shown where there is no room for all ---- */
 
 /* The rule: the line without its indent is cut to its front or, where the first word of the query
  * in it stands further on, to the part around that word; "… " before it and " …" behind it say what

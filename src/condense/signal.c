@@ -6,8 +6,8 @@
  */
 #include "condense/signal.h"
 
-#include "condense/gap.h"
 #include "condense/location.h"
+#include "condense/note.h"
 #include "condense/search_line.h"
 #include "condense/signal_scanner.h"
 #include "condense/volatile.h"

@@ -1,6 +1,6 @@
-/* test_line.h -- what a line says in the output of a run of tests, beside its signals. */
-#ifndef WR_CONDENSE_TEST_LINE_H
-#define WR_CONDENSE_TEST_LINE_H
+/* test_run.h -- what a line says in the output of a run of tests, beside its signals. */
+#ifndef WR_CONDENSE_TEST_RUN_H
+#define WR_CONDENSE_TEST_RUN_H
 
 #include <stdbool.h>
 
