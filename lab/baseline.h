@@ -10,7 +10,7 @@
 #define WR_LAB_BASELINE_H
 
 #include "policy/fold.h"
-#include "lab/cache_blocks.h"
+#include "lab/money.h"
 #include "lab/evidence.h"
 
 #define WR_BASELINE_CLAIRVOYANT     "clairvoyant"

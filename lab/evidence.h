@@ -28,7 +28,7 @@
 #ifndef WR_LAB_EVIDENCE_H
 #define WR_LAB_EVIDENCE_H
 
-#include "lab/evidence_index.h"
+#include "lab/evidence_words.h"
 #include "transcript/transcript.h"
 #include "weir/handle.h"
 
@@ -167,7 +167,7 @@ uint32_t wr_evidence_recalls(const struct wr_evidence_items *found,
  * a handle leads to may hold such a result as a string of its own. `scratch` is not reset. */
 bool wr_evidence_holds(weir_span text, weir_span string, struct wr_arena *scratch);
 
-/* ---- for floor.c and evidence_judge.c ---- */
+/* ---- for floor.c and evidence_tally.c ---- */
 
 /* Whether a text may be JSON with strings in it. */
 bool wr_evidence_is_json(weir_span text);

@@ -1,9 +1,10 @@
 #include "lab/evidence_words.h"
 
+#include <stdio.h>
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <cmocka.h>
 
 #include "base/buf.h"
@@ -119,5 +120,6 @@ int main(void)
         cmocka_unit_test(lines_lose_what_tools_put_before_them),
         cmocka_unit_test(a_path_is_shortened_from_its_front),
     };
+
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,7 @@
 #define WR_LAB_FLOOR_H
 
 #include "policy/fold.h"
-#include "lab/cache_blocks.h"
+#include "lab/money.h"
 #include "lab/evidence.h"
 
 struct wr_floor { /* private; visible only so that callers can hold one */

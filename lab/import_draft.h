@@ -12,8 +12,32 @@
 #ifndef WR_LAB_IMPORT_DRAFT_H
 #define WR_LAB_IMPORT_DRAFT_H
 
+#include <stdbool.h>
+
+#include "base/hash.h"
 #include "lab/import.h"
-#include "lab/import_names.h"
+
+/* ---- numbered texts ----
+ *
+ * Borrowed texts, numbers without gaps, constant time. Private to the importers.
+ */
+
+#define WR_NAMES_NONE UINT32_MAX
+
+struct wr_names {
+    weir_span *items;
+    uint32_t *values; /* what the caller knows of each; 0 at first */
+    uint32_t count, cap;
+    struct wr_index index;
+};
+
+/* The number of `text`, which is new where `*is_new` says so. NONE: no memory. */
+uint32_t wr_names_add(struct wr_names *names, struct wr_arena *arena, weir_span text, bool *is_new);
+
+/* The number of `text`, or NONE. */
+uint32_t wr_names_find(const struct wr_names *names, weir_span text);
+
+/* ---- import draft ---- */
 
 #define WR_DRAFT_NONE UINT32_MAX
 
@@ -109,7 +133,6 @@ void wr_draft_by_host(struct wr_draft *draft, uint32_t message);
  * older call that never got a result takes no other's. Where that has none it is the oldest. */
 void wr_draft_result(struct wr_draft *draft, weir_span id, weir_span content, int64_t time_ms);
 void wr_draft_result_of(struct wr_draft *draft, uint32_t call, weir_span content, int64_t time_ms);
-uint32_t wr_draft_find_open(struct wr_draft *draft, weir_span id);
 bool wr_draft_has_open(struct wr_draft *draft);
 
 /* The number of the newest message, NONE where there is none or it is no model output. */

@@ -10,7 +10,7 @@
  *
  * Conversations are Chat's in every lane, whatever the agent spoke, so that framing costs the same
  * for all. Chat carries no cache markers: they are put on the blocks where agents put them
- * (cache_blocks.c), and mark_step() adds the one that the engine would add before a step. */
+ * (money.c), and mark_step() adds the one that the engine would add before a step. */
 #include "lab/lane.h"
 
 #include <stdlib.h>

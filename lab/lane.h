@@ -17,10 +17,9 @@
 
 #include "policy/meter.h"
 #include "lab/baseline.h"
-#include "lab/cache_blocks.h"
+#include "lab/money.h"
 #include "lab/evidence_tally.h"
 #include "lab/misses.h"
-#include "lab/money.h"
 #include "lab/rival.h"
 #include "lab/session.h"
 #include "weir/engine.h"

@@ -260,5 +260,6 @@ int main(void)
         cmocka_unit_test(a_view_says_what_a_request_shares_with_the_one_before),
         cmocka_unit_test(bodies_are_as_they_should),
     };
+
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
 #define WR_LAB_SIMULATE_MODELS_H
 
 #include "json/write.h"
-#include "lab/import_trouble.h"
+#include "lab/import.h"
 #include "lab/simulate_folds.h"
 
 enum { WR_SIMULATE_MODELS_MAX = 16 };

@@ -15,7 +15,7 @@
 #ifndef WR_LAB_STRICT_H
 #define WR_LAB_STRICT_H
 
-#include "lab/strict_check.h"
+#include "lab/strict_case.h"
 
 /* ---- one case ---- */
 

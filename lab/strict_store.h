@@ -6,7 +6,7 @@
 #ifndef WR_LAB_STRICT_STORE_H
 #define WR_LAB_STRICT_STORE_H
 
-#include "lab/strict_check.h"
+#include "lab/strict_case.h"
 #include "weir/store.h"
 
 /* WEIR_NOMEM. Closed with weir_store_close(). */

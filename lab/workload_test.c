@@ -3,12 +3,13 @@
 #include "lab/workload.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <cmocka.h>
 
 #include "base/limits.h"
@@ -290,8 +291,12 @@ static void the_recorded_workloads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_done_by_hand), cmocka_unit_test(a_window_too_small_ends_the_run),
-        cmocka_unit_test(the_report_ranks_policies), cmocka_unit_test(impossible_files_are_refused),
-        cmocka_unit_test(the_recorded_workloads)};
+        cmocka_unit_test(sums_done_by_hand),
+        cmocka_unit_test(a_window_too_small_ends_the_run),
+        cmocka_unit_test(the_report_ranks_policies),
+        cmocka_unit_test(impossible_files_are_refused),
+        cmocka_unit_test(the_recorded_workloads),
+    };
+
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

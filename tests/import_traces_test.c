@@ -32,7 +32,7 @@
 #include "bench/clock.h"
 #include "api/lawful.h"
 #include "lab/import.h"
-#include "lab/import_names.h"
+#include "lab/import_draft.h"
 #include "tests/core_laws.h"
 #include "api/api.h"
 

@@ -8,7 +8,7 @@
  * Folds are three kinds of passes over the same files: one that measures what the odds are fitted
  * from, one under odds of all, and one for each repository under odds without it.
  *
- * A rival (lab/rival_port.h) is one more column of the result. A workload needs no recordings; it
+ * A rival (lab/rival.h) is one more column of the result. A workload needs no recordings; it
  * has its own part at the end and shares only the options with the rest.
  */
 #include <errno.h>
@@ -23,9 +23,8 @@
 #include "cli/log_files.h"
 #include "cli/open.h"
 #include "lab/fit.h"
-#include "lab/import_places.h"
 #include "lab/import_walk.h"
-#include "lab/rival_port.h"
+#include "lab/rival.h"
 #include "lab/simulate_answer.h"
 #include "lab/simulate_csv.h"
 #include "lab/simulate_html.h"

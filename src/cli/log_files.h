@@ -7,7 +7,7 @@
 #define WR_CLI_LOG_FILES_H
 
 #include "cli/cmd.h"
-#include "lab/import_trouble.h"
+#include "lab/import.h"
 
 struct wr_log_files {
     bool shows_all; /* every file with a trouble is named, not only the first few */

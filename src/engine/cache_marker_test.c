@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "engine/run.h"
-#include "lab/cache_blocks.h"
+#include "lab/money.h"
 #include "tests/test_plan.h"
 #include "tests/test_world.h"
 

@@ -8,6 +8,8 @@
 #include "base/limits.h"
 #include "base/span.h"
 
+/* ---- times ---- */
+
 static const struct {
     const char *behaviour, *json;
     int64_t expected_ms;
@@ -55,6 +57,9 @@ static void times_are_read(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(times_are_read)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(times_are_read),
+    };
+
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

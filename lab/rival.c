@@ -4,7 +4,7 @@
  * what the proxy sends on arrives at our port, is kept, and is answered with what was recorded.
  * Requests go one at a time, so that what arrives belongs to the one that was sent.
  */
-#include "lab/rival_port.h"
+#include "lab/rival.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -20,9 +20,9 @@
 #include "base/os.h"
 #include "base/span.h"
 #include "json/json.h"
+#include "lab/session.h"
 #include "net/fetch.h"
 #include "net/server.h"
-#include "lab/session.h"
 
 enum { WHY_BYTES_MAX = 400, ANSWER_SHOWN_BYTES = 160, SESSION_BYTES_MAX = 48 };
 
