@@ -208,34 +208,43 @@ static inline struct memo_slot *slot_of(struct wr_bpe_scratch *scratch, struct m
     return &scratch->memo[product >> (64 - MEMO_SLOTS_BITS)];
 }
 
-/* Puts the piece off. The place of the table where looking it up begins is on its way from memory.
- */
-static void put_off(struct counting *c, struct waiting w)
+static inline bool holds(const struct memo_slot *slot, struct memo_slot key)
 {
-    const struct wr_bpe *bpe = c->scratch->bpe;
-
-    if (w.len <= bpe->token_bytes_max) {
-        w.key = wr_bpe_key(w.at, w.len, c->end);
-        __builtin_prefetch(&bpe->slots[wr_bpe_place(w.key * WR_BPE_MIX, bpe->slots_max)]);
-    }
-    c->waiting[c->waiting_count++] = w;
+    return slot->head == key.head && !((slot->tail ^ key.tail) << 8);
 }
 
-/* Counts the next piece, or puts it off; `view` has its bytes, and SLOT_BYTES may be read there. */
-static inline void count_piece(struct counting *c, const uint8_t *view, size_t len)
+/* Puts the piece off. The place of the table where looking it up begins is on its way from memory.
+ */
+static void put_off(struct counting *c, const uint8_t *at, size_t len, struct memo_slot memo,
+                    struct memo_slot *slot)
 {
-    struct waiting w = {.at = c->at, .len = len};
+    const struct wr_bpe *bpe = c->scratch->bpe;
+    struct waiting *w = &c->waiting[c->waiting_count++];
 
-    c->at += len;
-    if (len <= MEMO_PIECE_BYTES_MAX) {
-        w.memo = memo_key(view, len);
-        w.slot = slot_of(c->scratch, w.memo);
-        if (w.slot->head == w.memo.head && !((w.slot->tail ^ w.memo.tail) << 8)) {
-            c->tokens += w.slot->tail >> 56;
-            return;
-        }
+    w->at = at;
+    w->len = len;
+    w->memo = memo;
+    w->slot = slot;
+    if (len <= bpe->token_bytes_max) {
+        w->key = wr_bpe_key(at, len, c->end);
+        __builtin_prefetch(&bpe->slots[wr_bpe_place(w->key * WR_BPE_MIX, bpe->slots_max)]);
     }
-    put_off(c, w);
+}
+
+/* The tokens of the piece at `at`, or 0: it is put off. `view` has its bytes, and SLOT_BYTES may be
+ * read there. */
+static inline size_t count_piece(struct counting *c, const uint8_t *at, const uint8_t *view,
+                                 size_t len)
+{
+    if (len > MEMO_PIECE_BYTES_MAX) {
+        put_off(c, at, len, (struct memo_slot){0, 0}, NULL);
+        return 0;
+    }
+    struct memo_slot memo = memo_key(view, len), *slot = slot_of(c->scratch, memo);
+    if (holds(slot, memo))
+        return slot->tail >> 56;
+    put_off(c, at, len, memo, slot);
+    return 0;
 }
 
 /* The text from c->at on, where VIEW_BYTES may be read. */
@@ -260,11 +269,15 @@ static bool count_window(struct counting *c)
     const uint8_t *view = view_of(c);
     uint64_t cuts =
         cut(view, left < WR_PRETOKEN_WINDOW_BYTES ? (unsigned)left : WR_PRETOKEN_WINDOW_BYTES);
+    const uint8_t *at = c->at;
+    size_t tokens = 0;
     for (; cuts; cuts &= cuts - 1) {
         unsigned to = (unsigned)__builtin_ctzll(cuts);
-        count_piece(c, view + from, to - from);
+        tokens += count_piece(c, at + from, view + from, to - from);
         from = to;
     }
+    c->tokens += tokens;
+    c->at = at + from;
     return from > 0;
 }
 
@@ -275,7 +288,8 @@ static bool count_single(struct counting *c, bool closed_only)
 
     if (closed_only && wr_piece_is_open(piece, c->end))
         return false;
-    count_piece(c, view_of(c), (size_t)(piece.end - c->at));
+    c->tokens += count_piece(c, c->at, view_of(c), (size_t)(piece.end - c->at));
+    c->at = piece.end;
     return true;
 }
 
