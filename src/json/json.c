@@ -33,22 +33,13 @@ static uint32_t hex4(const char *digits)
     return code;
 }
 
+/* Without a branch: which one comes next cannot be foretold. */
 static char simple_escape(char c)
 {
-    switch (c) {
-    case 'b':
-        return '\b';
-    case 'f':
-        return '\f';
-    case 'n':
-        return '\n';
-    case 'r':
-        return '\r';
-    case 't':
-        return '\t';
-    default:
-        return c; /* quote, backslash, slash */
-    }
+    static const char meanings['t' + 1] = {
+        ['b'] = '\b', ['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t'};
+    char meaning = meanings[(unsigned char)c <= 't' ? (unsigned char)c : 0];
+    return meaning ? meaning : c; /* quote, backslash, slash */
 }
 
 static bool is_unicode_escape(weir_span rest)
@@ -78,14 +69,22 @@ static size_t read_escape(weir_span rest, char out[4], size_t *out_bytes)
     return used;
 }
 
-/* Unescapes into `out`, which has room: unescaping never makes text longer. */
+static wr_copy_plain_fn *pick_copy(void)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2"))
+        return wr_copy_plain_avx2;
+#endif
+    return wr_copy_plain_scalar;
+}
+
+/* Unescapes into `out`, which has room for all of `inner`: unescaping never makes text longer. */
 static size_t unescape_into(char *out, weir_span inner)
 {
+    wr_copy_plain_fn *copy_plain = pick_copy();
     size_t written = 0;
     while (inner.len) {
-        const char *backslash = memchr(inner.ptr, '\\', inner.len);
-        size_t plain = backslash ? (size_t)(backslash - inner.ptr) : inner.len;
-        memcpy(out + written, inner.ptr, plain);
+        size_t plain = copy_plain(out + written, inner);
         written += plain;
         inner = wr_span_cut(inner, plain, inner.len);
         if (!inner.len)
@@ -93,7 +92,10 @@ static size_t unescape_into(char *out, weir_span inner)
         char meaning[4];
         size_t bytes;
         size_t used = read_escape(inner, meaning, &bytes);
-        memcpy(out + written, meaning, bytes);
+        if (bytes == 1)
+            out[written] = meaning[0];
+        else
+            memcpy(out + written, meaning, bytes);
         written += bytes;
         inner = wr_span_cut(inner, used, inner.len);
     }

@@ -1,4 +1,5 @@
-/* scan.h -- finding the end of a JSON string, the loop where the reader spends its time.
+/* scan.h -- finding the end of a JSON string and of what needs no unescaping in it, the loops where
+ * the reader spends its time.
  *
  * A scanner starts behind the opening quote and stops at the closing one or at the first byte that
  * may not stand in a string. All scanners agree, byte for byte, on where they stop and why; the
@@ -30,8 +31,15 @@ typedef void wr_scan_fn(struct wr_scan *scan, weir_span text, size_t from);
 
 wr_scan_fn wr_scan_scalar;
 
+/* Copies the text up to its first backslash, or all of it, and returns how much that is. `out` has
+ * room for all of the text: what stands there behind the copy is anything. */
+typedef size_t wr_copy_plain_fn(char *out, weir_span text);
+
+wr_copy_plain_fn wr_copy_plain_scalar;
+
 #if defined(__x86_64__)
 wr_scan_fn wr_scan_avx2; /* call only where the machine has AVX2 */
+wr_copy_plain_fn wr_copy_plain_avx2;
 #endif
 
 #endif

@@ -253,4 +253,19 @@ AVX2 void wr_scan_avx2(struct wr_scan *scan, weir_span text, size_t from)
     finish_scalar(scan, text, restart_at(text, from, text.len), backslash_seen, high_seen);
 }
 
+AVX2 size_t wr_copy_plain_avx2(char *out, weir_span text)
+{
+    const __m256i backslash = _mm256_set1_epi8('\\');
+    size_t at = 0;
+
+    for (; text.len - at >= sizeof(__m256i); at += sizeof(__m256i)) {
+        __m256i bytes = _mm256_loadu_si256((const __m256i *)(const void *)(text.ptr + at));
+        unsigned found = (unsigned)_mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, backslash));
+        _mm256_storeu_si256((__m256i *)(void *)(out + at), bytes);
+        if (found)
+            return at + (size_t)__builtin_ctz(found);
+    }
+    return at + wr_copy_plain_scalar(out + at, (weir_span){text.ptr + at, text.len - at});
+}
+
 #endif

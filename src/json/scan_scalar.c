@@ -1,5 +1,7 @@
 #include "json/scan.h"
 
+#include <string.h>
+
 #include "base/ascii.h"
 #include "base/text.h"
 
@@ -70,4 +72,13 @@ void wr_scan_scalar(struct wr_scan *scan, weir_span text, size_t from)
         at += bytes;
     }
     stop_scan(scan, text.len, WR_SCAN_OPEN);
+}
+
+size_t wr_copy_plain_scalar(char *out, weir_span text)
+{
+    const char *backslash = text.len ? memchr(text.ptr, '\\', text.len) : NULL;
+    size_t plain = backslash ? (size_t)(backslash - text.ptr) : text.len;
+    if (plain)
+        memcpy(out, text.ptr, plain);
+    return plain;
 }

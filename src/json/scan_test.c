@@ -58,7 +58,47 @@ static void the_scalar_scanner_does_what_it_says(void **state)
     }
 }
 
+/* Both end at the end of memory of their own, so that a step too far is seen. */
+static void check_copy(wr_copy_plain_fn *copy, const char *bytes, size_t len, size_t plain)
+{
+    char *text = test_malloc(len), *out = test_malloc(len);
+    if (len)
+        memcpy(text, bytes, len);
+    size_t got = copy(out, (weir_span){text, len});
+    if (got != plain || (plain && memcmp(out, bytes, plain) != 0))
+        fail_msg("%zu bytes, a backslash at %zu: %zu were copied", len, plain, got);
+    test_free(text);
+    test_free(out);
+}
+
+static void text_is_copied_up_to_a_backslash(wr_copy_plain_fn *copy)
+{
+    enum { COPY_BYTES_MAX = 100 };
+    for (size_t len = 0; len <= COPY_BYTES_MAX; len++) {
+        for (size_t at = 0; at <= len; at++) {
+            char text[COPY_BYTES_MAX + 1];
+            for (size_t i = 0; i < len; i++)
+                text[i] = (char)('a' + i % 23);
+            if (at < len)
+                text[at] = text[len - 1] = '\\';
+            check_copy(copy, text, len, at);
+        }
+    }
+}
+
+static void the_scalar_copy_ends_at_a_backslash(void **state)
+{
+    (void)state;
+    text_is_copied_up_to_a_backslash(wr_copy_plain_scalar);
+}
+
 #if defined(__x86_64__)
+
+static void the_vector_copy_ends_at_a_backslash(void **state)
+{
+    (void)state;
+    text_is_copied_up_to_a_backslash(wr_copy_plain_avx2);
+}
 
 /* Texts are put at the end of this memory, so that a read past the text is a read past the memory.
  */
@@ -280,6 +320,7 @@ int main(void)
 {
     const struct CMUnitTest scalar[] = {
         cmocka_unit_test(the_scalar_scanner_does_what_it_says),
+        cmocka_unit_test(the_scalar_copy_ends_at_a_backslash),
     };
     int failed = cmocka_run_group_tests(scalar, NULL, NULL);
 #if defined(__x86_64__)
@@ -289,6 +330,7 @@ int main(void)
         cmocka_unit_test(runs_of_backslashes_across_blocks),
         cmocka_unit_test(characters_across_blocks),
         cmocka_unit_test(random_texts),
+        cmocka_unit_test(the_vector_copy_ends_at_a_backslash),
     };
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi"))
         puts("this machine has no AVX2: its scanner is not tested");
