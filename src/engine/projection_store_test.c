@@ -520,6 +520,37 @@ static void a_replaced_store_is_told_how_the_provider_counts(void **state)
     close_world(w);
 }
 
+/* A step that was taken because the answer may take half of the window; then the store is replaced,
+ * and a process that knows nothing but the new one goes on. */
+static void a_replaced_store_is_told_what_answers_take(void **state)
+{
+    struct world *w = open_world(state);
+    struct test_talk talk = {
+        .dialect = WEIR_DIALECT_CHAT, .model = "some-local-model", .lines = 62, .answer = 8000};
+    struct weir_project_options options = at("cold", NOON_MS);
+    struct thief thief = {w, 0};
+    struct answer *step = NULL;
+
+    options.window_tokens = 16000;
+    for (talk.results = 1; w->is_on_disk && (!step || !step->is_step); talk.results++)
+        step = ask(w, &talk, options);
+    if (step) {
+        assert_true(talk.results > 3 && step->tokens_after <= 8000);
+        w->store.before_call = steal;
+        w->store.user = &thief;
+        struct answer *next = ask(w, &talk, options);
+        w->store.before_call = NULL;
+        assert_true(extends(step, next));
+        assert_int_equal(w->store.store.replaced_count, 1);
+        restart(w);
+        talk.results++;
+        struct answer *last = ask(w, &talk, options);
+        assert_false(last->is_step);
+        assert_true(extends(next, last));
+    }
+    close_world(w);
+}
+
 static void a_first_request_that_cannot_be_written_leaves_as_it_came(void **state)
 {
     struct world *w = open_world(state);
@@ -575,6 +606,7 @@ int main(void)
         BOTH(an_original_that_was_lost_is_put_back_before_the_next_request_leaves),
         BOTH(a_stolen_store_is_filled_again_and_forms_stay),
         BOTH(a_replaced_store_is_told_how_the_provider_counts),
+        BOTH(a_replaced_store_is_told_what_answers_take),
         BOTH(a_first_request_that_cannot_be_written_leaves_as_it_came),
         BOTH(marks_that_cannot_be_read_leave_the_request_as_it_came),
     };

@@ -13,6 +13,7 @@
 #include "engine/engine.h"
 #include "engine/record.h"
 #include "tests/test_dir.h"
+#include "tests/test_session.h"
 #include "weir/weir.h"
 
 /* ---- said ---- */
@@ -113,6 +114,75 @@ static void a_session_has_so_many_pins_at_most(void **state)
     weir_store_close(store);
 }
 
+/* A store in which somebody else says something between what is read and what is written. */
+struct rivals {
+    struct test_store store;
+    struct weir_store_ops ops;
+    int left; /* times */
+};
+
+static weir_status commit_behind_rivals(struct weir_store *store, struct weir_batch *batch,
+                                        struct weir_err *err)
+{
+    struct rivals *r = (struct rivals *)store;
+    struct wr_order_head head;
+    if (r->left > 0) {
+        r->left--;
+        assert_int_equal(say(r->store.inner, "s", "now", &head), WEIR_OK);
+    }
+    return test_store_commit(store, batch, err);
+}
+
+/* A number that is taken is no failure, unless somebody is always faster. */
+static void who_is_outrun_tries_again(void **state)
+{
+    enum { TRIES = 16 };
+    (void)state;
+    for (int times = TRIES - 2; times <= TRIES; times++) {
+        struct rivals r = {.left = times};
+        struct wr_order_head head = {0};
+        test_store_open(&r.store, NULL);
+        r.ops = *r.store.store.ops;
+        r.ops.commit = commit_behind_rivals;
+        r.store.store.ops = &r.ops;
+        weir_status status = say(&r.store.store, "s", "pin tool Read", &head);
+        assert_int_equal(status, times < TRIES ? WEIR_OK : WEIR_INVALID);
+        if (!status)
+            assert_int_equal(head.count, times + 1);
+        expect_pins(r.store.inner, "s", status ? "" : "pin tool Read\n");
+        test_store_close(&r.store.store);
+    }
+}
+
+/* Several orders are said together or not at all. */
+static void so_many_orders_are_said_at_once(void **state)
+{
+    struct wr_order orders[5];
+    struct wr_order_head head;
+    struct weir_store *store;
+    struct weir_err err;
+    (void)state;
+    assert_int_equal(weir_store_new_memory(0, &store), WEIR_OK);
+    for (size_t i = 0; i < WR_COUNT_OF(orders); i++)
+        orders[i] = (struct wr_order){.kind = WR_ORDER_PIN,
+                                      .pin = WR_PIN_TOOL,
+                                      .name = wr_span_cut(WR_LIT("abcde"), i, i + 1),
+                                      .of = {"", 0}};
+    struct wr_order_said said = {.tenant = WR_LIT("t"), .session = WR_LIT("s"), .orders = orders};
+    assert_int_equal(wr_order_say(store, &said, &head, &err), WEIR_INVALID);
+    said.orders_count = 5;
+    assert_int_equal(wr_order_say(store, &said, &head, &err), WEIR_INVALID);
+    expect_pins(store, "s", "");
+    said.orders_count = 4;
+    assert_int_equal(wr_order_say(store, &said, &head, &err), WEIR_OK);
+    assert_int_equal(head.count, 4);
+    expect_pins(store, "s", "pin tool a\npin tool b\npin tool c\npin tool d\n");
+    orders[0].name = WR_LIT("two\nlines"); /* would be two orders when it is read */
+    said.orders_count = 1;
+    assert_int_equal(wr_order_say(store, &said, &head, &err), WEIR_INVALID);
+    weir_store_close(store);
+}
+
 /* ---- foretold ---- */
 
 /* A plan against what then happens: the request that hears `now`, `undo` or `exact` is sent as the
@@ -129,6 +199,8 @@ struct talk {
     struct weir_store *store;
     const char *tools, *model;
     int reads;
+    int loop_at;     /* the user says something more before this read; 0: nothing */
+    bool by_command; /* the model runs a command instead of reading a file */
     int64_t now_ms;
     struct wr_arena arena; /* of the plan */
     struct wr_json plan;
@@ -171,12 +243,17 @@ static void write_body(const struct talk *t, struct wr_buf *out)
                   "\"weir_recall\"}}],\"messages\":[{\"role\":\"user\",\"content\":\"go\"}",
                   t->model);
     for (int i = 0; i < t->reads; i++) {
+        if (i && i == t->loop_at)
+            wr_buf_text(out, ",{\"role\":\"assistant\",\"content\":\"done\"},"
+                             "{\"role\":\"user\",\"content\":\"and now?\"}");
         wr_buf_printf(out,
                       ",{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"c%d\","
-                      "\"type\":\"function\",\"function\":{\"name\":\"Read\",\"arguments\":"
-                      "\"{\\\"file_path\\\":\\\"src/f%d.c\\\"}\"}}]},"
+                      "\"type\":\"function\",\"function\":{\"name\":\"%s\",\"arguments\":"
+                      "\"{\\\"%s%d%s\\\"}\"}}]},"
                       "{\"role\":\"tool\",\"tool_call_id\":\"c%d\",\"content\":\"",
-                      i, i, i);
+                      i, t->by_command ? "Bash" : "Read",
+                      t->by_command ? "command\\\":\\\"make f" : "file_path\\\":\\\"src/f", i,
+                      t->by_command ? "" : ".c", i);
         for (int line = 0; line < LINES; line++)
             wr_buf_printf(out, "int f_%d_%03d; /* the waters are calm */\\n", i, line);
         wr_buf_text(out, "\"}");
@@ -470,6 +547,145 @@ static void the_same_request_hears_too(void **state)
     close_talk(&t);
 }
 
+static int64_t number_of(const struct talk *t, wr_json_id object, const char *name)
+{
+    int64_t number = -1;
+    (void)wr_json_i64(&t->plan, wr_json_find(&t->plan, object, name), &number);
+    return number;
+}
+
+static bool says(const struct talk *t, wr_json_id object, const char *name, const char *text)
+{
+    return wr_json_text_is(&t->plan, wr_json_find(&t->plan, object, name), text);
+}
+
+static bool is_true(const struct talk *t, wr_json_id object, const char *name)
+{
+    return wr_json_is(&t->plan, wr_json_find(&t->plan, object, name), WR_JSON_TRUE);
+}
+
+static wr_json_id list_in(const struct talk *t, const char *part, const char *name)
+{
+    return wr_json_find(&t->plan, wr_json_find(&t->plan, 0, part), name);
+}
+
+/* The head of a plan is the request's own: when, which model, under what, how far it was heard. */
+static void a_plan_says_of_what_it_is(void **state)
+{
+    static const struct {
+        const char *model;
+        int64_t cold_after_s; /* as data/models.json has it; -1: it does not */
+    } rows[] = {{"gpt-6.1-sol", 1800}, {"claude-fable-5-1", 300}, {"some-local-model", -1}};
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
+        struct talk t;
+        open_talk(&t, NULL);
+        t.model = rows[i].model;
+        for (int n = 1; n <= 4; n++) {
+            ask(&t, n == 3);
+            assert_int_equal(number_of(&t, 0, "time_ms"), t.now_ms);
+            assert_true(says(&t, 0, "model", rows[i].model));
+            assert_true(says(&t, 0, "policy", "patient"));
+            assert_int_equal(number_of(&t, 0, "turns"), n + 1);
+            assert_int_equal(number_of(&t, 0, "orders_heard"), n > 2);
+            assert_false(is_true(&t, 0, "pending"));
+            assert_false(is_true(&t, 0, "bound"));
+            assert_int_equal(number_of(&t, 0, "window_tokens"), t.record.budget.window_tokens);
+            assert_int_equal(number_of(&t, 0, "cold_after_s"), rows[i].cold_after_s);
+            assert_int_equal(number_in(&t, "out", "tokens_before"), t.record.tokens_before);
+            assert_int_equal(number_in(&t, "out", "tokens_after"), t.record.tokens_after);
+            if (n == 2)
+                foretold_say(&t, WR_ORDER_PIN, "src/none.c");
+        }
+        close_talk(&t);
+    }
+}
+
+/* A stub is the result of a read or a command: it has its place, its name, what it had and has, and
+ * the handle that stands in the prompt. */
+static void what_is_out_has_a_name(void **state)
+{
+    (void)state;
+    for (int by_command = 0; by_command < 2; by_command++) {
+        struct talk t;
+        int64_t count = 0;
+        open_talk(&t, NULL);
+        t.by_command = by_command;
+        for (int i = 0; i < 6; i++)
+            ask(&t, false);
+        foretold_say(&t, WR_ORDER_NOW, "");
+        ask(&t, false);
+        wr_json_id pieces = list_in(&t, "out", "pieces");
+        for (wr_json_id i = wr_json_first(&t.plan, pieces); i != WR_JSON_NONE;
+             i = wr_json_next(&t.plan, pieces, i), count++) {
+            char name[32];
+            /* Behind the tools and the user's words, a call and a result each. */
+            int64_t read = (number_of(&t, i, "segment") - 3) / 2;
+            weir_span handle = wr_json_inner(&t.plan, wr_json_find(&t.plan, i, "handle"));
+            (void)snprintf(name, sizeof(name), by_command ? "make f%d" : "src/f%d.c", (int)read);
+            assert_true(says(&t, i, by_command ? "name" : "path", name));
+            assert_int_equal(wr_json_find(&t.plan, i, by_command ? "path" : "name"), WR_JSON_NONE);
+            assert_true(says(&t, i, "tool", by_command ? "Bash" : "Read"));
+            assert_true(says(&t, i, "kind", "tool_result"));
+            assert_true(says(&t, i, "form", "cleared"));
+            assert_true(says(&t, i, "stage", "deepen"));
+            assert_true(handle.len && wr_span_has(wr_buf_view(&t.body), handle));
+            assert_int_equal(number_of(&t, i, "turn"), read + 1);
+            assert_true(number_of(&t, i, "tokens_left") < number_of(&t, i, "tokens"));
+            assert_true(number_of(&t, i, "rewrites_tokens") > 0);
+            assert_false(is_true(&t, i, "pinned"));
+            assert_false(is_whole(&t, (int)read));
+        }
+        assert_true(count > 2);
+        assert_int_equal(number_in(&t, "out", "pieces_count"), count);
+        close_talk(&t);
+    }
+}
+
+/* A loop that was folded holds all of its results, each by its name: the first and the last too. */
+static void a_summary_names_what_it_holds(void **state)
+{
+    enum { LOOP = 4 };
+    struct talk t;
+    int64_t tokens = 0, summaries = 0, held = 0;
+    (void)state;
+    open_talk(&t, NULL);
+    t.loop_at = LOOP;
+    for (int i = 0; i < 7; i++)
+        ask(&t, false);
+    foretold_say(&t, WR_ORDER_NOW, "");
+    ask(&t, false);
+    wr_json_id pieces = list_in(&t, "out", "pieces");
+    for (wr_json_id i = wr_json_first(&t.plan, pieces); i != WR_JSON_NONE;
+         i = wr_json_next(&t.plan, pieces, i)) {
+        wr_json_id holds = wr_json_find(&t.plan, i, "holds");
+        if (holds == WR_JSON_NONE)
+            continue;
+        summaries++;
+        assert_true(says(&t, i, "kind", "messages"));
+        assert_true(says(&t, i, "form", "loop summarised"));
+        assert_true(says(&t, i, "stage", "deepen"));
+        assert_int_equal(number_of(&t, i, "segment"), 2);
+        assert_true(number_of(&t, i, "last_segment") >= 2 * LOOP + 1);
+        for (wr_json_id one = wr_json_first(&t.plan, holds); one != WR_JSON_NONE;
+             one = wr_json_next(&t.plan, holds, one), held++) {
+            char path[32];
+            (void)snprintf(path, sizeof(path), "src/f%d.c", (int)held);
+            assert_int_equal(number_of(&t, one, "segment"), 3 + 2 * held);
+            assert_true(says(&t, one, "path", path));
+            /* To write it costs ten times what it costs to read it. */
+            int64_t write = number_of(&t, one, "write_micro_usd");
+            int64_t read = number_of(&t, one, "a_request_micro_usd");
+            assert_true(read > 0 && write >= 10 * read - 10 && write <= 10 * read + 10);
+            tokens += number_of(&t, one, "tokens");
+        }
+        assert_true(number_of(&t, i, "tokens") >= tokens && tokens > 0);
+    }
+    assert_int_equal(summaries, 1);
+    assert_int_equal(held, LOOP);
+    close_talk(&t);
+}
+
 /* What is out and pinned costs nothing until it is asked for. */
 static void a_pin_is_priced_and_comes_back(void **state)
 {
@@ -504,6 +720,8 @@ int main(void)
         cmocka_unit_test(what_is_said_is_counted_and_kept),
         cmocka_unit_test(two_who_speak_at_once_are_both_heard),
         cmocka_unit_test(a_session_has_so_many_pins_at_most),
+        cmocka_unit_test(who_is_outrun_tries_again),
+        cmocka_unit_test(so_many_orders_are_said_at_once),
         cmocka_unit_test(what_is_foretold_comes_true),
         cmocka_unit_test(each_piece_has_its_money),
         cmocka_unit_test(what_is_written_again_has_its_price),
@@ -512,6 +730,9 @@ int main(void)
         cmocka_unit_test(words_are_heard_once),
         cmocka_unit_test(the_same_request_hears_too),
         cmocka_unit_test(a_rule_is_unpinned_in_one_session),
+        cmocka_unit_test(a_plan_says_of_what_it_is),
+        cmocka_unit_test(what_is_out_has_a_name),
+        cmocka_unit_test(a_summary_names_what_it_holds),
         cmocka_unit_test(a_pin_is_priced_and_comes_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
