@@ -69,6 +69,10 @@ static const struct {
      "\"reasoning_content\":\"hm\",\"thinking_blocks\":[],\"tool_calls\"", 4},
     {"a group that leaves takes its thinking, the others lose theirs", DROP, "null",
      "\"thinking_blocks\":[" SIGNED "],", "\"thinking_blocks\":[],\"tool_calls\"", 2},
+    {"one whose thinking a stage before has taken can leave",
+     "policies: {p: {stages: [{stage: clear, at_bp: 1000, keep: 1}, {stage: drop_groups, "
+     "margin_bp: 9000}]}}",
+     "null", "\"thinking_blocks\":[" SIGNED "],", "\"content\":\"done\"", 0},
 };
 
 static uint32_t count_calls(weir_span body)

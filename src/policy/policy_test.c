@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/span.h"
@@ -335,6 +336,25 @@ static void what_is_wrong_is_said_with_line_and_column(void **state)
     }
 }
 
+/* Names have the length that they may have, and not a byte more. */
+static void a_name_may_be_as_long_as_it_says(void **state)
+{
+    char name[WR_POLICY_NAME_BYTES_MAX + 2] = "", yaml[2 * sizeof(name) + 128];
+    (void)state;
+    memset(name, 'n', WR_POLICY_NAME_BYTES_MAX + 1);
+    for (size_t len = WR_POLICY_NAME_BYTES_MAX - 1; len <= WR_POLICY_NAME_BYTES_MAX + 1; len++)
+        for (int is_alias = 0; is_alias < 2; is_alias++) {
+            struct wr_policies *policies = NULL;
+            (void)snprintf(yaml, sizeof(yaml), "policies: {%.*s: {alias: %.*s, stages: []}}",
+                           is_alias ? 1 : (int)len, name, is_alias ? (int)len : 2, name);
+            weir_status status = wr_policies_new(&policies, wr_span_of(yaml), NULL);
+            assert_int_equal(status, len > WR_POLICY_NAME_BYTES_MAX ? WEIR_LIMIT : WEIR_OK);
+            if (!status)
+                assert_non_null(wr_policies_find(policies, wr_span_cut(wr_span_of(name), 0, len)));
+            wr_policies_free(policies);
+        }
+}
+
 /* ---- what is right ---- */
 
 static struct wr_policies *load(const char *behaviour, weir_span text)
@@ -549,6 +569,7 @@ int main(void)
         cmocka_unit_test(a_window_that_nobody_knows_is_the_documents),
         cmocka_unit_test(an_alias_is_its_preset),
         cmocka_unit_test(what_is_wrong_is_said_with_line_and_column),
+        cmocka_unit_test(a_name_may_be_as_long_as_it_says),
         cmocka_unit_test(policies_are_read_as_they_say),
         cmocka_unit_test(what_is_written_loads_back_to_the_same),
         cmocka_unit_test(presets_are_there_without_a_word_of_yaml),

@@ -277,12 +277,33 @@ static void a_summary_tells_what_the_last_one_told(void **state)
     }
 }
 
+/* The message that the running calls become says of each result which call it answers. */
+static void the_running_calls_are_named_with_their_results(void **state)
+{
+    struct test_run_facts facts = {
+        .window_tokens = WINDOW_TOKENS, .binds_thinking = true, .keeps_originals = true};
+    struct wr_buf body;
+    struct test_run r;
+    (void)state;
+
+    write_session(&body, "u10tr300tr300tr300tr100");
+    test_run_open_with(&r, wr_buf_view(&body), FIT, &facts);
+    assert_int_equal(r.run.fold.inserts_count, 1);
+    weir_span text = r.run.fold.inserts[0].text;
+    assert_true(wr_span_has(text, WR_LIT("\n" WR_OPEN_LOOP_LINE "\n\n## result of Bash "
+                                         "{\"command\":\"./step 6\"}\n```\n")));
+    assert_true(wr_span_has(text, WR_LIT("\n```\n"))); /* and what it printed stands fenced */
+    test_run_close(&r);
+    wr_buf_release(&body);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(instructions_that_stay_before_what_leaves_lose_their_thinking),
         cmocka_unit_test(a_tool_whose_results_the_session_keeps_is_left_alone),
         cmocka_unit_test(what_would_be_refused_is_made_to_fit),
+        cmocka_unit_test(the_running_calls_are_named_with_their_results),
         cmocka_unit_test(a_summary_tells_what_the_last_one_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
