@@ -4,7 +4,8 @@
  */
 #include "condense/definition.h"
 
-weir_span wr_long_name_at(weir_span text, size_t at)
+/* A name with its parts: "a::b", "M.f:g", "Foo$Bar", "empty?". */
+static weir_span long_name_at(weir_span text, size_t at)
 {
     size_t end = at;
     while (end < text.len) {
@@ -43,11 +44,12 @@ static bool is_modifier(weir_span word)
     return wr_words_has(&words, word);
 }
 
-size_t wr_skip_modifiers(weir_span text, size_t at)
+/* Offset behind the words that may come before a definition: "export", "pub(crate)", "@Test". */
+static size_t skip_modifiers(weir_span text, size_t at)
 {
     for (;;) {
         bool annotates = at < text.len && text.ptr[at] == '@';
-        weir_span word = annotates ? wr_long_name_at(text, at + 1) : wr_word_at(text, at);
+        weir_span word = annotates ? long_name_at(text, at + 1) : wr_word_at(text, at);
         size_t end = wr_offset_behind(text, word);
         if (!word.len || (!annotates && !is_modifier(word)))
             return at;
@@ -60,7 +62,8 @@ size_t wr_skip_modifiers(weir_span text, size_t at)
     }
 }
 
-bool wr_is_statement_word(weir_span word)
+/* Whether a statement begins with this word, which therefore defines nothing. */
+static bool is_statement_word(weir_span word)
 {
     static struct wr_words words = WR_WORDS(
         "if|else|for|while|do|switch|case|return|goto|break|continue|throw|try|catch|finally|new|"
@@ -135,7 +138,7 @@ static bool name_by_word(weir_span text, weir_span word, struct known_word known
     }
     size_t at = skip_to_name(text, behind);
     if (at > behind && at < text.len && !wr_is_digit(text.ptr[at]))
-        *name = wr_long_name_at(text, at);
+        *name = long_name_at(text, at);
     if (!name->len && has_mark(known, '.')) {
         *name = word;
         return true;
@@ -152,7 +155,7 @@ static struct known_word last_word(struct wr_definition_words *words, weir_span 
     struct known_word known = find_word(words, *word);
     while (known.marks) {
         size_t at = wr_skip_blanks(text, wr_offset_behind(text, *word));
-        weir_span next = wr_word_at(text, wr_skip_modifiers(text, at));
+        weir_span next = wr_word_at(text, skip_modifiers(text, at));
         struct known_word better = find_word(words, next);
         if (!better.marks || has_mark(better, '\''))
             break;
@@ -168,7 +171,7 @@ bool wr_defines_by_word(const struct wr_definition_line *line, struct wr_definit
     weir_span text = line->text;
     weir_span word = wr_word_at(text, 0);
     if (!find_word(words, word).marks)
-        word = wr_word_at(text, wr_skip_modifiers(text, 0));
+        word = wr_word_at(text, skip_modifiers(text, 0));
     struct known_word known = last_word(words, text, &word);
     if (!known.marks || (has_mark(known, '^') && line->indent) ||
         (has_mark(known, '<') && line->place == WR_PLACE_IN_FUNCTION))
@@ -221,7 +224,7 @@ static bool read_call_shape(weir_span text, struct call_shape *shape)
         weir_span word = wr_word_at(text, at);
         if (!word.len && !is_type_sign(text.ptr[at]))
             return false;
-        if (!at && wr_is_statement_word(word))
+        if (!at && is_statement_word(word))
             return false;
         shape->words_before += word.len > 0;
         at += word.len ? word.len : 1;
@@ -243,7 +246,7 @@ static bool defines_function(const struct wr_definition_line *line, struct wr_de
 {
     struct call_shape shape;
     size_t from = wr_span_starts(line->text, WR_LIT("extern \"C\" ")) ? 11 : 0;
-    weir_span text = wr_span_from(line->text, wr_skip_modifiers(line->text, from));
+    weir_span text = wr_span_from(line->text, skip_modifiers(line->text, from));
     bool modified = text.len < line->text.len;
     if (!text.len || text.ptr[0] == '@' || !read_call_shape(text, &shape) ||
         wr_span_is(shape.name, "__attribute__"))
@@ -282,7 +285,7 @@ static bool defines_variable(const struct wr_definition_line *line, struct wr_de
     found->name = name_before(text, array ? (size_t)(array - text.ptr) : end);
     found->kind = WR_DEFINES_VALUE;
     return found->name.len && found->name.ptr > text.ptr && wr_is_name(found->name.ptr[0]) &&
-           !wr_is_statement_word(wr_word_at(text, 0));
+           !is_statement_word(wr_word_at(text, 0));
 }
 
 static bool defines_macro(weir_span text, struct wr_definition *found)
@@ -328,7 +331,7 @@ bool wr_defines_c(const struct wr_definition_line *line, struct wr_definition_wo
         return defines_macro(text, found);
     if (line->place == WR_PLACE_IN_FUNCTION || line->place == WR_PLACE_IN_VALUE)
         return false;
-    weir_span word = wr_word_at(text, wr_skip_modifiers(text, 0));
+    weir_span word = wr_word_at(text, skip_modifiers(text, 0));
     if (wr_span_is(word, "typedef") && defines_alias(text, found))
         return true;
     if ((!is_type_word(word) || begins_body(text)) && wr_defines_by_word(line, words, found))
@@ -374,7 +377,7 @@ static size_t value_at(weir_span text, size_t from, bool in_object)
 static bool defines_const(const struct wr_definition_line *line, struct wr_definition *found)
 {
     weir_span text = line->text;
-    size_t first = wr_skip_modifiers(text, 0);
+    size_t first = skip_modifiers(text, 0);
     weir_span word = wr_word_at(text, first);
     if (!wr_span_is(word, "const") && !wr_span_is(word, "let") && !wr_span_is(word, "var"))
         return false;
@@ -400,7 +403,7 @@ static bool is_control(weir_span word)
 static bool defines_method(const struct wr_definition_line *line, struct wr_definition *found)
 {
     weir_span text = line->text;
-    size_t at = wr_skip_modifiers(text, 0);
+    size_t at = skip_modifiers(text, 0);
     while (at < text.len && (text.ptr[at] == '#' || text.ptr[at] == '*'))
         at++;
     weir_span word = wr_word_at(text, at);
@@ -425,7 +428,7 @@ static bool defines_method(const struct wr_definition_line *line, struct wr_defi
 /* "exports.f = function", "A.prototype.b = () => {" at the margin. */
 static bool defines_member(const struct wr_definition_line *line, struct wr_definition *found)
 {
-    weir_span name = wr_long_name_at(line->text, 0);
+    weir_span name = long_name_at(line->text, 0);
     if (line->indent || !memchr(name.ptr, '.', name.len))
         return false;
     size_t value = value_at(line->text, name.len, false);
@@ -470,14 +473,14 @@ bool wr_defines_python(const struct wr_definition_line *line, struct wr_definiti
     size_t at = wr_skip_blanks(text, word.len);
     bool is_set = at < text.len && (text.ptr[at] == '=' || text.ptr[at] == ':') &&
                   !wr_span_starts(wr_span_from(text, at), WR_LIT("=="));
-    return (is_set && at + 1 < text.len && !wr_is_statement_word(word)) ||
+    return (is_set && at + 1 < text.len && !is_statement_word(word)) ||
            wr_span_starts(text, WR_LIT("if __name__"));
 }
 
 bool wr_defines_shell(const struct wr_definition_line *line, struct wr_definition_words *words,
                       struct wr_definition *found)
 {
-    weir_span text = line->text, name = wr_long_name_at(text, 0);
+    weir_span text = line->text, name = long_name_at(text, 0);
     if (wr_defines_by_word(line, words, found))
         return true;
     size_t at = wr_skip_blanks(text, name.len);
@@ -557,7 +560,7 @@ bool wr_defines_sql(const struct wr_definition_line *line, struct wr_definition_
     before = wr_skip_blanks(line->text, before);
     while (before < line->text.len && memchr("\"`[", line->text.ptr[before], 3))
         before++;
-    found->name = wr_long_name_at(line->text, before);
+    found->name = long_name_at(line->text, before);
     return found->name.len > 0;
 }
 
@@ -678,7 +681,7 @@ bool wr_defines_tag(const struct wr_definition_line *line, struct wr_definition_
     (void)words;
     if (text.ptr[0] != '<' || text.len < 3 || !wr_is_alpha(text.ptr[1]))
         return false;
-    weir_span tag = wr_long_name_at(text, 1);
+    weir_span tag = long_name_at(text, 1);
     weir_span id = attribute_of(text, WR_LIT(" id=\""));
     if (!id.len)
         id = attribute_of(text, WR_LIT(" name=\""));
@@ -699,7 +702,7 @@ bool wr_defines_selector(const struct wr_definition_line *line, struct wr_defini
     bool is_variable = memchr("$@", text.ptr[0], 2) && memchr(text.ptr, ':', text.len);
     if (!brace && !(is_variable && !line->indent))
         return false;
-    size_t end = brace ? (size_t)(brace - text.ptr) : wr_long_name_at(text, 1).len + 1;
+    size_t end = brace ? (size_t)(brace - text.ptr) : long_name_at(text, 1).len + 1;
     found->name = wr_span_trim(wr_span_cut(text, 0, end));
     found->kind = !brace               ? WR_DEFINES_VALUE
                   : text.ptr[0] == '@' ? WR_DEFINES_TYPE

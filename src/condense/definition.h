@@ -123,13 +123,4 @@ static inline char wr_last_of(weir_span text)
     return text.ptr[text.len - 1];
 }
 
-/* A name with its parts: "a::b", "M.f:g", "Foo$Bar", "empty?". */
-weir_span wr_long_name_at(weir_span text, size_t at);
-
-/* Offset behind the words that may come before a definition: "export", "pub(crate)", "@Test". */
-size_t wr_skip_modifiers(weir_span text, size_t at);
-
-/* Whether a statement begins with this word, which therefore defines nothing. */
-bool wr_is_statement_word(weir_span word);
-
 #endif

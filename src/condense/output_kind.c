@@ -142,11 +142,18 @@ enum wr_output_kind wr_output_kind_sniff(weir_span text)
     return lines > 2 && logged * 5 >= lines * 3 ? WR_OUTPUT_LOG : WR_OUTPUT_PROCESS;
 }
 
+/* By the name alone: "app.log", "/var/log/x", "results.csv", "events.jsonl". */
+static bool is_data_path(weir_span path)
+{
+    static struct wr_words ends = WR_WORDS(".log|.out|.err|.output|.csv|.tsv|.jsonl|.ndjson");
+    return wr_words_end(&ends, path) || wr_span_starts(path, WR_LIT("/var/log/"));
+}
+
 /* -- all together ------------------------------------------------------------------------------ */
 
 static enum wr_output_kind kind_of_read(weir_span path, weir_span text)
 {
-    if (wr_output_is_data_path(path))
+    if (is_data_path(path))
         return WR_OUTPUT_LOG;
     return text.len && is_blob(text) ? WR_OUTPUT_BLOB : wr_output_kind_of_file(path, text);
 }
@@ -378,7 +385,7 @@ static int kind_of_git(const struct call *call)
 static bool names_data(const struct call *call)
 {
     for (size_t i = 1; i < call->count; i++)
-        if (wr_output_is_data_path(call->words[i]))
+        if (is_data_path(call->words[i]))
             return true;
     return false;
 }
@@ -518,12 +525,6 @@ enum {
     FRONT_BYTES_MAX = 2048, /* where the root of a report stands */
 };
 
-bool wr_output_is_data_path(weir_span path)
-{
-    static struct wr_words ends = WR_WORDS(".log|.out|.err|.output|.csv|.tsv|.jsonl|.ndjson");
-    return wr_words_end(&ends, path) || wr_span_starts(path, WR_LIT("/var/log/"));
-}
-
 /* What the first lines of a file have in common. */
 struct sample {
     unsigned lines;
@@ -585,7 +586,7 @@ enum wr_output_kind wr_output_kind_of_file(weir_span path, weir_span text)
 {
     struct sample s;
 
-    if (wr_output_is_data_path(path))
+    if (is_data_path(path))
         return WR_OUTPUT_LOG;
     read_sample(&s, text);
     bool is_text = wr_span_ends(path, WR_LIT(".txt")) && !is_written_text(path);

@@ -26,6 +26,111 @@
 #include "transcript/transcript.h"
 #include "weir/engine.h"
 
+/* ---- the engine ---- */
+
+enum { BYTES_A_TOKEN = 4 }; /* where a sum needs no more than that */
+
+struct weir_engine {
+    struct wr_models *models;
+    struct wr_meter *meter;
+    struct wr_policies *policies;
+    struct wr_policies *older[WR_POLICIES_OLDER_MAX]; /* that were renewed, the newest first */
+    uint32_t policies_number;                         /* which reading of them it has */
+    struct wr_memo *memo;
+    struct wr_starts *came, *sent; /* how bodies began that came, and that were made of them */
+    struct wr_text_memo *texts;
+    struct wr_marks_held *held;
+    struct wr_fold_memo *folds;
+    struct wr_odds odds;
+    uint32_t users_count; /* requests that are alive and point into the memo */
+    bool is_given_up;     /* weir_engine_free() was called while there were some */
+};
+
+static void engine_release(struct weir_engine *engine)
+{
+    wr_fold_memo_free(engine->folds);
+    wr_marks_held_free(engine->held);
+    wr_text_memo_free(engine->texts);
+    wr_starts_free(engine->sent);
+    wr_starts_free(engine->came);
+    wr_memo_free(engine->memo);
+    wr_policies_free(engine->policies);
+    for (size_t i = 0; i < WR_POLICIES_OLDER_MAX; i++)
+        wr_policies_free(engine->older[i]);
+    wr_meter_free(engine->meter);
+    wr_models_free(engine->models);
+    free(engine);
+}
+
+weir_status weir_engine_new(struct weir_engine **engine, struct weir_err *err)
+{
+    *engine = NULL;
+    struct weir_engine *e = calloc(1, sizeof(*e));
+    if (!e)
+        return wr_fail(err, WEIR_NOMEM, 0, "%s", weir_status_text(WEIR_NOMEM));
+    weir_status status = wr_models_new(&e->models, NULL, err);
+    if (!status)
+        status = wr_meter_new(&e->meter);
+    if (!status)
+        status = wr_policies_new(&e->policies, (weir_span){"", 0}, err);
+    if (!status)
+        status = wr_memo_new(&e->memo, WR_MEMO_BYTES_MAX);
+    if (!status)
+        status = wr_starts_new(&e->came, WR_STARTS_BYTES_MAX);
+    if (!status)
+        status = wr_starts_new(&e->sent, WR_STARTS_BYTES_MAX);
+    if (!status)
+        status = wr_text_memo_new(&e->texts, WR_TEXT_MEMO_BYTES_MAX);
+    if (!status)
+        status = wr_marks_held_new(&e->held);
+    if (!status)
+        status = wr_fold_memo_new(&e->folds);
+    if (!status)
+        status = wr_odds_read(&e->odds, wr_odds_embedded(), err);
+    if (status) {
+        engine_release(e);
+        return status;
+    }
+    *engine = e;
+    return WEIR_OK;
+}
+
+/* Languages that free things in an order of their own choice use this library too, so an engine
+ * that is given up before its requests waits for them. */
+void weir_engine_free(struct weir_engine *engine)
+{
+    if (!engine)
+        return;
+    WR_ASSERT(!engine->is_given_up);
+    engine->is_given_up = true;
+    if (!engine->users_count)
+        engine_release(engine);
+}
+
+/* A request begins and ends to point into the engine's memo. While one does, the memo does not
+ * begin anew, and weir_engine_free() waits: the last to leave frees an engine that was given up. */
+static struct wr_memo *enter_engine(struct weir_engine *engine)
+{
+    WR_ASSERT(!engine->is_given_up);
+    if (!engine->users_count++) {
+        wr_memo_begin(engine->memo);
+        wr_text_memo_begin(engine->texts);
+    }
+    return engine->memo;
+}
+
+void wr_engine_use_odds(struct weir_engine *engine, const struct wr_odds *odds)
+{
+    engine->odds = *odds;
+}
+
+static void leave_engine(struct weir_engine *engine)
+{
+    WR_ASSERT(engine->users_count > 0);
+    if (!--engine->users_count && engine->is_given_up)
+        engine_release(engine);
+}
+
 /* ---- a request ---- */
 
 const char *weir_version(void)
@@ -64,7 +169,7 @@ static weir_status read_body(struct weir_request *r, struct wr_memo *memo, weir_
     weir_status status = WR_OPTIONS_READ(&own, options, err);
     if (status)
         return status;
-    struct wr_starts *starts = r->engine ? wr_engine_starts(r->engine) : NULL;
+    struct wr_starts *starts = r->engine ? r->engine->came : NULL;
     struct wr_start start;
     struct wr_json_options json = {.start =
                                        wr_starts_find(starts, body, &start) ? &start.json : NULL};
@@ -83,9 +188,11 @@ static weir_status read_body(struct weir_request *r, struct wr_memo *memo, weir_
     return status ? wr_fail(err, status, 0, "%s", weir_status_text(status)) : WEIR_OK;
 }
 
-weir_status wr_request_new(weir_span body, const struct weir_request_options *options,
-                           struct weir_engine *engine, struct weir_request **request,
-                           struct weir_err *err)
+/* With an engine (NULL: none) handles may be in its memo: the request is one of its users until
+ * weir_request_free(). */
+static weir_status new_request(weir_span body, const struct weir_request_options *options,
+                               struct weir_engine *engine, struct weir_request **request,
+                               struct weir_err *err)
 {
     *request = NULL;
     struct weir_request *r = calloc(1, sizeof(*r));
@@ -93,7 +200,7 @@ weir_status wr_request_new(weir_span body, const struct weir_request_options *op
         return wr_fail(err, WEIR_NOMEM, 0, "%s", weir_status_text(WEIR_NOMEM));
     wr_arena_init(&r->arena, WR_ARENA_BYTES_MAX);
     r->engine = engine;
-    struct wr_memo *memo = engine ? wr_engine_enter(engine) : NULL;
+    struct wr_memo *memo = engine ? enter_engine(engine) : NULL;
     weir_status status = read_body(r, memo, body, options, err);
     if (status) {
         weir_request_free(r);
@@ -106,7 +213,7 @@ weir_status wr_request_new(weir_span body, const struct weir_request_options *op
 weir_status weir_request_new(weir_span body, const struct weir_request_options *options,
                              struct weir_request **request, struct weir_err *err)
 {
-    return wr_request_new(body, options, NULL, request, err);
+    return new_request(body, options, NULL, request, err);
 }
 
 void weir_request_free(struct weir_request *request)
@@ -117,7 +224,7 @@ void weir_request_free(struct weir_request *request)
         wr_buf_release(&w->body);
     wr_arena_release(&request->arena);
     if (request->engine)
-        wr_engine_leave(request->engine);
+        leave_engine(request->engine);
     free(request);
 }
 
@@ -294,119 +401,13 @@ weir_status weir_request_write(struct weir_request *request, weir_span *body,
     return WEIR_OK;
 }
 
-/* ---- the engine ---- */
-
-enum { BYTES_A_TOKEN = 4 }; /* where a sum needs no more than that */
-
-struct weir_engine {
-    struct wr_models *models;
-    struct wr_meter *meter;
-    struct wr_policies *policies;
-    struct wr_policies *older[WR_POLICIES_OLDER_MAX]; /* that were renewed, the newest first */
-    uint32_t policies_number;                         /* which reading of them it has */
-    struct wr_memo *memo;
-    struct wr_starts *came, *sent; /* how bodies began that came, and that were made of them */
-    struct wr_text_memo *texts;
-    struct wr_marks_held *held;
-    struct wr_fold_memo *folds;
-    struct wr_odds odds;
-    uint32_t users_count; /* requests that are alive and point into the memo */
-    bool is_given_up;     /* weir_engine_free() was called while there were some */
-};
-
-static void engine_release(struct weir_engine *engine)
-{
-    wr_fold_memo_free(engine->folds);
-    wr_marks_held_free(engine->held);
-    wr_text_memo_free(engine->texts);
-    wr_starts_free(engine->sent);
-    wr_starts_free(engine->came);
-    wr_memo_free(engine->memo);
-    wr_policies_free(engine->policies);
-    for (size_t i = 0; i < WR_POLICIES_OLDER_MAX; i++)
-        wr_policies_free(engine->older[i]);
-    wr_meter_free(engine->meter);
-    wr_models_free(engine->models);
-    free(engine);
-}
-
-weir_status weir_engine_new(struct weir_engine **engine, struct weir_err *err)
-{
-    *engine = NULL;
-    struct weir_engine *e = calloc(1, sizeof(*e));
-    if (!e)
-        return wr_fail(err, WEIR_NOMEM, 0, "%s", weir_status_text(WEIR_NOMEM));
-    weir_status status = wr_models_new(&e->models, NULL, err);
-    if (!status)
-        status = wr_meter_new(&e->meter);
-    if (!status)
-        status = wr_policies_new(&e->policies, (weir_span){"", 0}, err);
-    if (!status)
-        status = wr_memo_new(&e->memo, WR_MEMO_BYTES_MAX);
-    if (!status)
-        status = wr_starts_new(&e->came, WR_STARTS_BYTES_MAX);
-    if (!status)
-        status = wr_starts_new(&e->sent, WR_STARTS_BYTES_MAX);
-    if (!status)
-        status = wr_text_memo_new(&e->texts, WR_TEXT_MEMO_BYTES_MAX);
-    if (!status)
-        status = wr_marks_held_new(&e->held);
-    if (!status)
-        status = wr_fold_memo_new(&e->folds);
-    if (!status)
-        status = wr_odds_read(&e->odds, wr_odds_embedded(), err);
-    if (status) {
-        engine_release(e);
-        return status;
-    }
-    *engine = e;
-    return WEIR_OK;
-}
-
-/* Languages that free things in an order of their own choice use this library too, so an engine
- * that is given up before its requests waits for them. */
-void weir_engine_free(struct weir_engine *engine)
-{
-    if (!engine)
-        return;
-    WR_ASSERT(!engine->is_given_up);
-    engine->is_given_up = true;
-    if (!engine->users_count)
-        engine_release(engine);
-}
-
-struct wr_memo *wr_engine_enter(struct weir_engine *engine)
-{
-    WR_ASSERT(!engine->is_given_up);
-    if (!engine->users_count++) {
-        wr_memo_begin(engine->memo);
-        wr_text_memo_begin(engine->texts);
-    }
-    return engine->memo;
-}
-
-void wr_engine_use_odds(struct weir_engine *engine, const struct wr_odds *odds)
-{
-    engine->odds = *odds;
-}
-
-struct wr_starts *wr_engine_starts(struct weir_engine *engine)
-{
-    return engine->came;
-}
-
-void wr_engine_leave(struct weir_engine *engine)
-{
-    WR_ASSERT(engine->users_count > 0);
-    if (!--engine->users_count && engine->is_given_up)
-        engine_release(engine);
-}
+/* ---- what becomes of a request ---- */
 
 weir_status weir_engine_request(struct weir_engine *engine, weir_span body,
                                 const struct weir_request_options *options,
                                 struct weir_request **request, struct weir_err *err)
 {
-    return wr_request_new(body, options, engine, request, err);
+    return new_request(body, options, engine, request, err);
 }
 
 struct wr_meter *wr_engine_meter(struct weir_engine *engine)

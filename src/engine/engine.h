@@ -28,20 +28,6 @@ struct weir_request {
     struct wr_projection *projection; /* of the engine that projected it; NULL: none did */
 };
 
-/* As weir_request_new(). With an engine (NULL: none) handles may be in its memo: the request is one
- * of the engine's users from wr_engine_enter() here until weir_request_free(). */
-WEIR_MUST_USE weir_status wr_request_new(weir_span body, const struct weir_request_options *options,
-                                         struct weir_engine *engine, struct weir_request **request,
-                                         struct weir_err *err);
-
-/* A request begins and ends to point into the engine's memo. While one does, the memo does not
- * begin anew, and weir_engine_free() waits: the last to leave frees an engine that was given up. */
-struct wr_memo *wr_engine_enter(struct weir_engine *engine);
-void wr_engine_leave(struct weir_engine *engine);
-
-/* How bodies began that it has read. */
-struct wr_starts *wr_engine_starts(struct weir_engine *engine);
-
 /* An empty buffer for a body, which lives as long as the request; NULL when out of memory. */
 struct wr_buf *wr_request_output(struct weir_request *request);
 

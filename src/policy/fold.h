@@ -385,7 +385,6 @@ bool wr_fold_says_it(const struct wr_fold *fold, uint32_t segment);
  * the last resort by the operator. `way` is that to a result, a file that can be read again
  * included. */
 bool wr_fold_has_way(const struct wr_fold *fold);
-struct wr_way wr_fold_way(const struct wr_fold *fold, uint32_t segment);
 
 /* The segment's own text; NULL ptr: no memory. */
 weir_span wr_fold_text(struct wr_fold *fold, uint32_t segment);
@@ -405,9 +404,6 @@ bool wr_fold_stands_for(const struct wr_fold *fold, uint32_t insert, uint32_t se
 /* Whether the user wants the next step now: stages that wait for a size, a pause or a better sum do
  * not wait, where a step may be taken. */
 bool wr_fold_is_asked(const struct wr_fold *fold);
-
-/* Whether there is a last step that can be taken back, and fits. */
-bool wr_fold_may_undo(const struct wr_fold *fold);
 
 /* Segments that are pinned, were taken out, and come back with the next step. */
 uint64_t wr_fold_kept_out(const struct wr_fold *fold);

@@ -178,7 +178,7 @@ bool wr_fold_has_way(const struct wr_fold *fold)
 }
 
 /* In the last resort what no tool brings back is the operator's to bring back. */
-struct wr_way wr_fold_way(const struct wr_fold *fold, uint32_t segment)
+static struct wr_way fold_way(const struct wr_fold *fold, uint32_t segment)
 {
     struct wr_way way =
         wr_way_to(fold->input->ways, &fold->transcript->segments[segment], fold->arrived);
@@ -190,7 +190,7 @@ struct wr_way wr_fold_way(const struct wr_fold *fold, uint32_t segment)
 
 bool wr_fold_is_open(const struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment)
 {
-    return wr_fold_is_plain(fold, stage, segment) && wr_fold_way(fold, segment).kind != WR_WAY_NONE;
+    return wr_fold_is_plain(fold, stage, segment) && fold_way(fold, segment).kind != WR_WAY_NONE;
 }
 
 uint64_t wr_fold_threshold(const struct wr_fold *fold, uint64_t basis_points)
@@ -309,7 +309,7 @@ weir_status wr_fold_give(struct wr_fold *fold, uint32_t segment, const struct wr
 {
     struct wr_fold_segment *now = &fold->segments[segment];
     weir_span original = wr_fold_text(fold, segment), text;
-    struct wr_marker marker = {.way = wr_fold_way(fold, segment),
+    struct wr_marker marker = {.way = fold_way(fold, segment),
                                .lines = form->lines_missing,
                                .tokens = fold->input->tokens[segment],
                                .what = form->what ? form->what : "left out"};

@@ -425,8 +425,9 @@ static bool is_model_text(const struct wr_segment *s)
 }
 
 /* Blank lines between and inside the model's texts are left out, as the document does. */
-weir_status wr_loop_words(struct wr_buf *out, const struct wr_transcript *t, struct wr_arena *arena,
-                          const uint32_t *segments, uint32_t segments_count)
+static weir_status loop_words(struct wr_buf *out, const struct wr_transcript *t,
+                              struct wr_arena *arena, const uint32_t *segments,
+                              uint32_t segments_count)
 {
     size_t len_before = out->len;
     for (uint32_t i = 0; i < segments_count; i++) {
@@ -463,7 +464,7 @@ weir_status wr_completed_loop_summary(const struct wr_transcript *t, struct wr_a
     status = write_activity(&buf, &loop, options);
     if (!status) {
         wr_buf_text(&buf, "assistant_result:\n");
-        status = wr_loop_words(&buf, t, arena, segments, segments_count);
+        status = loop_words(&buf, t, arena, segments, segments_count);
     }
     wr_buf_text(&buf,
                 "recovery_rule: use the listed path/offset/limit/next_offset or "
@@ -685,7 +686,7 @@ weir_status wr_loop_brief(const struct wr_transcript *transcript, struct wr_aren
     status = write_brief_activity(&out, &b);
     if (!status) {
         wr_buf_text(&out, "assistant_result:\n");
-        status = wr_loop_words(&out, transcript, arena, segments, segments_count);
+        status = loop_words(&out, transcript, arena, segments, segments_count);
     }
     wr_buf_text(&out, "recovery_rule: the handle below holds every call and result of this work; "
                       "ask it by grep or by lines for exact details.");

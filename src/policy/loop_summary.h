@@ -50,11 +50,6 @@ WEIR_MUST_USE weir_status wr_tool_result_summary(const struct wr_transcript *tra
                                                  const struct wr_loop_options *options,
                                                  weir_span *text);
 
-/* What the model said in the listed segments, indented; "none" where it said nothing. */
-WEIR_MUST_USE weir_status wr_loop_words(struct wr_buf *out, const struct wr_transcript *transcript,
-                                        struct wr_arena *arena, const uint32_t *segments,
-                                        uint32_t segments_count);
-
 /* The block of a loop. Of `segments` (ascending) the results and the model's texts are told; all
  * else is passed over. */
 WEIR_MUST_USE weir_status wr_completed_loop_summary(

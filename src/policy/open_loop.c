@@ -19,7 +19,6 @@
 #include "policy/budget.h"
 #include "policy/loop_summary.h"
 #include "policy/stage.h"
-#include "policy/summary.h"
 
 const char wr_open_loop_name[] = "open_loop";
 
@@ -101,33 +100,23 @@ static uint64_t room_above(const struct wr_fold *fold, uint64_t basis_points, ui
 
 /* ---- the summary ---- */
 
+static bool is_of_open_loops(const struct wr_fold *fold, uint32_t segment)
+{
+    return fold->segments[segment].reason == wr_open_loop_name;
+}
+
 static weir_status write_summary(struct open_loop *o, uint32_t supersedes)
 {
     struct wr_fold *fold = o->fold;
     uint64_t share = room_above(fold, FULL_BP, o->fixed_tokens) / SUMMARY_SHARE;
-    struct wr_summary_input input = {.tokens_max =
-                                         share < SUMMARY_TOKENS_MAX ? share : SUMMARY_TOKENS_MAX,
-                                     .count = fold->input->count,
-                                     .user = fold->input->user};
-    uint32_t first = supersedes == WR_INSERT_NONE ? o->list[0] : fold->inserts[supersedes].first;
-    struct wr_arena scratch; /* facts are many, and only the summary of them stays */
-    weir_status status = WEIR_NOMEM;
+    struct wr_stage_past past = {
+        .first = supersedes == WR_INSERT_NONE ? o->list[0] : fold->inserts[supersedes].first,
+        .end = fold->arrived,
+        .tokens_max = share < SUMMARY_TOKENS_MAX ? share : SUMMARY_TOKENS_MAX,
+        .is_told = is_of_open_loops,
+        .all_from = o->first};
 
-    wr_arena_init(&scratch, WR_ARENA_BYTES_MAX);
-    bool *is_included = WR_ARENA_ARRAY(&scratch, bool, fold->arrived);
-    if (is_included) {
-        for (uint32_t i = first; i < fold->arrived; i++)
-            is_included[i] = fold->transcript->segments[i].role == WEIR_ROLE_USER ||
-                             i >= o->first || fold->segments[i].reason == wr_open_loop_name;
-        input.range = (struct wr_facts_range){fold->transcript, first, fold->arrived, is_included};
-        status = wr_summary_build(&input, &scratch, &o->summary);
-    }
-    if (!status) {
-        o->summary = wr_arena_copy(fold->arena, o->summary);
-        status = o->summary.ptr ? WEIR_OK : wr_arena_status(fold->arena);
-    }
-    wr_arena_release(&scratch);
-    return status;
+    return wr_stage_summarise(fold, &past, &o->summary);
 }
 
 /* ---- which results are shown ---- */

@@ -158,7 +158,8 @@ bool wr_pin_fits_path(weir_span pattern, weir_span path)
     return false;
 }
 
-bool wr_pin_fits(const struct wr_order *pin, const struct wr_segment *s)
+/* Whether a segment is of the pin's tool, or shows or writes its file. Handles are for the fold. */
+static bool pin_fits(const struct wr_order *pin, const struct wr_segment *s)
 {
     const struct wr_tool_handles *h = s->handles;
 
@@ -259,7 +260,7 @@ weir_status wr_fold_keep(struct wr_fold *fold, uint32_t segment)
         if (said->pins[i].pin == WR_PIN_HANDLE)
             status = is_text_of(fold, segment, said->pins[i].name, &is_it);
         else
-            is_it = wr_pin_fits(&said->pins[i], &fold->transcript->segments[segment]);
+            is_it = pin_fits(&said->pins[i], &fold->transcript->segments[segment]);
         if (is_it)
             fold->segments[segment].kept_by = i + 1;
     }
@@ -478,7 +479,8 @@ static void exchange_inserts(struct wr_fold *fold, const struct wr_fold_changes 
     }
 }
 
-bool wr_fold_may_undo(const struct wr_fold *fold)
+/* Whether there is a last step that can be taken back, and fits. */
+static bool fold_may_undo(const struct wr_fold *fold)
 {
     const struct wr_fold_changes *c = &fold->said.last;
     return c->count && !c->is_void && tokens_without(fold, c) <= wr_fold_threshold(fold, 10000);
@@ -490,7 +492,7 @@ static weir_status undo(struct wr_fold *fold)
     weir_status status = WEIR_OK;
 
     fold->said.is_undo_due = false;
-    if (!wr_fold_may_undo(fold))
+    if (!fold_may_undo(fold))
         return WEIR_OK;
     for (uint32_t i = 0; i < c->count && !status; i++)
         if (!fold->transcript->segments[c->list[i].segment].is_signed)

@@ -84,7 +84,4 @@ bool wr_pin_fits_tool(weir_span pattern, weir_span tool);
 /* Whether a path is meant: all of it, its last parts, or what '*' lets through of either. */
 bool wr_pin_fits_path(weir_span pattern, weir_span path);
 
-/* Whether a segment is of the pin's tool, or shows or writes its file. Handles are for the fold. */
-bool wr_pin_fits(const struct wr_order *pin, const struct wr_segment *segment);
-
 #endif

@@ -37,7 +37,8 @@ const struct wr_policy *wr_policy_at(uint32_t index)
     return index < wr_policy_count() ? &wr_presets[index] : NULL;
 }
 
-bool wr_policy_is_called(const struct wr_policy *policy, weir_span name)
+/* Whether `name` is its name or alias. */
+static bool policy_is_called(const struct wr_policy *policy, weir_span name)
 {
     return wr_span_is(name, policy->name) || (policy->alias && wr_span_is(name, policy->alias));
 }
@@ -45,7 +46,7 @@ bool wr_policy_is_called(const struct wr_policy *policy, weir_span name)
 const struct wr_policy *wr_policy_find(weir_span name)
 {
     for (uint32_t i = 0; i < wr_presets_count; i++)
-        if (wr_policy_is_called(&wr_presets[i], name))
+        if (policy_is_called(&wr_presets[i], name))
             return &wr_presets[i];
     return NULL;
 }
@@ -643,7 +644,7 @@ const char *wr_policies_rung(const struct wr_policies *policies, uint32_t index)
 const struct wr_policy *wr_policies_find(const struct wr_policies *policies, weir_span name)
 {
     for (uint32_t i = policies->own_count; i-- > 0;)
-        if (wr_policy_is_called(&policies->own[i], name))
+        if (policy_is_called(&policies->own[i], name))
             return &policies->own[i];
     return wr_policy_find(name);
 }

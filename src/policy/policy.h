@@ -107,9 +107,6 @@ struct wr_policy {
     uint32_t stages_count;
 };
 
-/* Whether `name` is its name or alias. */
-bool wr_policy_is_called(const struct wr_policy *policy, weir_span name);
-
 /* The preset called `name`, or NULL. */
 const struct wr_policy *wr_policy_find(weir_span name);
 /* The preset that takes out less than the policy `name`, by the ladder of data/policies.yaml; from

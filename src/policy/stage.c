@@ -14,6 +14,7 @@
 #include "base/span.h"
 #include "base/text.h"
 #include "policy/budget.h"
+#include "policy/summary.h"
 
 /* ---- a call ---- */
 
@@ -270,6 +271,33 @@ void wr_stage_omit(struct wr_fold *fold, uint32_t *segments, uint32_t count,
     r->supersedes = wr_fold_own_insert(fold);
     if (r->supersedes != WR_INSERT_NONE && fold->inserts[r->supersedes].before < r->before)
         r->before = fold->inserts[r->supersedes].before;
+}
+
+weir_status wr_stage_summarise(struct wr_fold *fold, const struct wr_stage_past *past,
+                               weir_span *text)
+{
+    struct wr_summary_input input = {
+        .tokens_max = past->tokens_max, .count = fold->input->count, .user = fold->input->user};
+    struct wr_arena scratch; /* facts are many, and only the summary of them stays */
+    weir_status status = WEIR_NOMEM;
+
+    wr_arena_init(&scratch, WR_ARENA_BYTES_MAX);
+    bool *is_told = WR_ARENA_ARRAY(&scratch, bool, past->end);
+    if (is_told) {
+        for (uint32_t i = past->first; i < past->end; i++)
+            is_told[i] = fold->transcript->segments[i].role == WEIR_ROLE_USER ||
+                         i >= past->all_from || past->is_told(fold, i);
+        for (uint32_t i = 0; i < past->also_count; i++)
+            is_told[past->also[i]] = true;
+        input.range = (struct wr_facts_range){fold->transcript, past->first, past->end, is_told};
+        status = wr_summary_build(&input, &scratch, text);
+    }
+    if (!status) {
+        *text = wr_arena_copy(fold->arena, *text);
+        status = text->ptr ? WEIR_OK : wr_arena_status(fold->arena);
+    }
+    wr_arena_release(&scratch);
+    return status;
 }
 
 /* ---- when a stage acts ---- */

@@ -182,6 +182,18 @@ struct wr_stage_oldest {
 };
 WEIR_MUST_USE weir_status wr_stage_oldest(struct wr_fold *fold, struct wr_stage_oldest *oldest);
 
+/* The summary of a part of the conversation; empty where not even its first lines fit. Told are the
+ * user's words, what `is_told` says yes to, those listed in `also`, and all from `all_from` on. */
+struct wr_stage_past {
+    uint32_t first, end;
+    uint64_t tokens_max;
+    bool (*is_told)(const struct wr_fold *fold, uint32_t segment);
+    const uint32_t *also;
+    uint32_t also_count, all_from;
+};
+WEIR_MUST_USE weir_status wr_stage_summarise(struct wr_fold *fold, const struct wr_stage_past *past,
+                                             weir_span *text);
+
 /* Makes `r` the replacement of the listed segments and of all that this stage took
  * out before: its place, and what it supersedes. Sorts the list. The notice is the caller's. */
 void wr_stage_omit(struct wr_fold *fold, uint32_t *segments, uint32_t count,

@@ -25,7 +25,6 @@
 #include "base/text.h"
 #include "policy/open_loop.h"
 #include "policy/stage.h"
-#include "policy/summary.h"
 
 enum {
     SUMMARY_TOKENS_MAX = 4000,
@@ -370,44 +369,36 @@ static void widen(const struct wr_fold *fold, uint32_t insert, uint32_t *first, 
     *end = in->last >= *end ? in->last + 1 : *end;
 }
 
+static bool was_taken_out(const struct wr_fold *fold, uint32_t segment)
+{
+    const struct wr_fold_segment *now = &fold->segments[segment];
+    return now->is_offloaded && now->reason != wr_open_loop_name;
+}
+
 /* Of all that this stage has taken out so far, what it takes out now included. */
 static weir_status summarise_oldest(struct wr_fold *fold, const struct wr_fold_replacement *r,
                                     weir_span *text)
 {
     uint64_t share = fold->window.tokens / SUMMARY_SHARE;
-    struct wr_summary_input input = {.tokens_max =
-                                         share < SUMMARY_TOKENS_MAX ? share : SUMMARY_TOKENS_MAX,
-                                     .count = fold->input->count,
-                                     .user = fold->input->user};
-    uint32_t first = fold->arrived, end = 0;
-    struct wr_arena scratch; /* facts are many, and only the summary of them stays */
-    weir_status status = WEIR_NOMEM;
+    struct wr_stage_past past = {.first = fold->arrived,
+                                 .tokens_max =
+                                     share < SUMMARY_TOKENS_MAX ? share : SUMMARY_TOKENS_MAX,
+                                 .is_told = was_taken_out,
+                                 .also = r->segments,
+                                 .also_count = r->segments_count,
+                                 .all_from = UINT32_MAX};
 
     if (r->segments_count) {
-        first = r->segments[0];
-        end = r->segments[r->segments_count - 1] + 1;
+        past.first = r->segments[0];
+        past.end = r->segments[r->segments_count - 1] + 1;
     }
     if (r->supersedes != WR_INSERT_NONE)
-        widen(fold, r->supersedes, &first, &end);
+        widen(fold, r->supersedes, &past.first, &past.end);
     for (uint32_t i = 0; i < r->absorbs_count; i++)
-        widen(fold, r->absorbs[i], &first, &end);
-    wr_arena_init(&scratch, WR_ARENA_BYTES_MAX);
-    bool *is_included = WR_ARENA_ARRAY(&scratch, bool, end);
-    if (is_included) {
-        for (uint32_t i = first; i < end; i++)
-            is_included[i] =
-                fold->transcript->segments[i].role == WEIR_ROLE_USER ||
-                (fold->segments[i].is_offloaded && fold->segments[i].reason != wr_open_loop_name);
-        for (uint32_t i = 0; i < r->segments_count; i++)
-            is_included[r->segments[i]] = true;
-        input.range = (struct wr_facts_range){fold->transcript, first, end, is_included};
-        status = wr_summary_build(&input, &scratch, text);
-    }
-    if (!status) {
-        *text = wr_arena_copy(fold->arena, text->len ? *text : WR_LIT(WR_OMITTED_NOTICE));
-        status = text->ptr ? WEIR_OK : wr_arena_status(fold->arena);
-    }
-    wr_arena_release(&scratch);
+        widen(fold, r->absorbs[i], &past.first, &past.end);
+    weir_status status = wr_stage_summarise(fold, &past, text);
+    if (!status && !text->len)
+        *text = WR_LIT(WR_OMITTED_NOTICE);
     return status;
 }
 

@@ -18,7 +18,6 @@
 #include "models/window.h"
 #include "policy/budget.h"
 #include "policy/loop_summary.h"
-#include "policy/summary.h"
 
 /* ---- fold_loops ---- */
 
@@ -318,32 +317,11 @@ static uint64_t tokens_max(const struct wr_fold *fold, const struct wr_stage *st
     return fold->window.tokens && share < max ? share : max;
 }
 
-/* The summary of everything this stage has taken out, what it takes out now included. */
-static weir_status summarise(struct wr_fold *fold, const struct wr_stage *stage, uint32_t first,
-                             uint32_t end, weir_span *text)
+/* All that this stage has taken out is told again, and what it takes out now. */
+static bool is_told(const struct wr_fold *fold, uint32_t segment)
 {
-    struct wr_summary_input input = {.tokens_max = tokens_max(fold, stage),
-                                     .count = fold->input->count,
-                                     .user = fold->input->user};
-    struct wr_arena scratch; /* facts are many, and only the summary of them stays */
-    weir_status status = WEIR_NOMEM;
-
-    wr_arena_init(&scratch, WR_ARENA_BYTES_MAX);
-    bool *is_included = WR_ARENA_ARRAY(&scratch, bool, end);
-    if (is_included) {
-        for (uint32_t i = first; i < end; i++)
-            is_included[i] = fold->transcript->segments[i].role == WEIR_ROLE_USER ||
-                             !fold->segments[i].is_offloaded ||
-                             fold->segments[i].reason == fold->stage;
-        input.range = (struct wr_facts_range){fold->transcript, first, end, is_included};
-        status = wr_summary_build(&input, &scratch, text);
-    }
-    if (!status) {
-        *text = wr_arena_copy(fold->arena, *text);
-        status = text->ptr ? WEIR_OK : wr_arena_status(fold->arena);
-    }
-    wr_arena_release(&scratch);
-    return status;
+    const struct wr_fold_segment *now = &fold->segments[segment];
+    return !now->is_offloaded || now->reason == fold->stage;
 }
 
 static weir_status summary_request(struct wr_fold *fold, const struct wr_stage *stage)
@@ -361,7 +339,12 @@ static weir_status summary_request(struct wr_fold *fold, const struct wr_stage *
     if (!count || tokens_of(fold, list, count) < wr_fold_gain_min(fold))
         return WEIR_OK;
     wr_stage_omit(fold, list, count, &r);
-    weir_status status = summarise(fold, stage, r.before, list[count - 1] + 1, &r.text);
+    struct wr_stage_past past = {.first = r.before,
+                                 .end = list[count - 1] + 1,
+                                 .tokens_max = tokens_max(fold, stage),
+                                 .is_told = is_told,
+                                 .all_from = UINT32_MAX};
+    weir_status status = wr_stage_summarise(fold, &past, &r.text);
     return status || !r.text.len ? status : wr_fold_replace(fold, &r, &taken);
 }
 

@@ -91,7 +91,9 @@ uint64_t wr_worth_recall(const struct wr_fold *fold)
            (uint64_t)odds->call_tokens * p.output_pct;
 }
 
-uint64_t wr_worth_blind_bp(const struct wr_fold *fold, uint64_t table_bp)
+/* The odds that a later action quotes a whole line that was left out, as the session has them: what
+ * earlier sessions have shown may have raised those of the table. */
+static uint64_t worth_blind_bp(const struct wr_fold *fold, uint64_t table_bp)
 {
     uint64_t bp = fold->said.blind_pct ? table_bp * fold->said.blind_pct / 100 : table_bp;
     return bp < 10000 ? bp : 10000;
@@ -151,7 +153,7 @@ static void consider(const struct wr_fold *fold, const struct wr_stage *stage, u
     value.costs = wr_worth_recall(fold) * value.ever_miss_bp / 10000;
     uint64_t misses =
         wr_odds_lack_bp(row, tokens, cut) * (uint64_t)stage->params[WR_WEIGH_MISS_TOKENS] / 100;
-    misses += wr_worth_blind_bp(fold, wr_odds_blind_bp(row, tokens, cut)) *
+    misses += worth_blind_bp(fold, wr_odds_blind_bp(row, tokens, cut)) *
               (uint64_t)stage->params[WR_WEIGH_QUOTE_TOKENS] / 100;
     int64_t net = (int64_t)value.saves - (int64_t)misses -
                   (int64_t)(value.costs * (uint64_t)stage->params[WR_WEIGH_MARGIN_PCT] / 100);
@@ -304,7 +306,7 @@ static bool is_worth_it(struct wr_fold *fold, const struct wr_stage *stage, uint
     /* Of those that are asked for again, so many because a whole line is quoted. */
     uint64_t blind_bp =
         row->ever_pct[0] ? (uint64_t)value->ever_miss_bp * row->blind_pct[0] / row->ever_pct[0] : 0;
-    return value->saves > value->costs + wr_worth_blind_bp(fold, blind_bp) *
+    return value->saves > value->costs + worth_blind_bp(fold, blind_bp) *
                                              (uint64_t)stage->params[WR_DEEPEN_QUOTE_TOKENS] / 100;
 }
 

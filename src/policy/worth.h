@@ -28,10 +28,6 @@ uint64_t wr_worth_saves(const struct wr_fold *fold, uint64_t left_out_tokens);
 /* The price of one recall. */
 uint64_t wr_worth_recall(const struct wr_fold *fold);
 
-/* The odds that a later action quotes a whole line that was left out, as the session has them: what
- * earlier sessions have shown may have raised those of the table. */
-uint64_t wr_worth_blind_bp(const struct wr_fold *fold, uint64_t table_bp);
-
 /* What a step brings: it leaves `gain_tokens` out, and `suffix_tokens` that would have been read
  * from the cache are written again, which is counted with a margin in percent. */
 int64_t wr_worth_step(const struct wr_fold *fold, uint64_t gain_tokens, uint64_t suffix_tokens,

@@ -361,9 +361,6 @@ static void read_arg(struct call *call, enum wr_tool_role role, wr_json_id value
     case WR_ROLE_MODE:
         set_text_once(&handles->mode, value_text(call, value));
         break;
-    case WR_ROLE_CURSOR:
-        set_text_once(&handles->cursor, value_text(call, value));
-        break;
     case WR_ROLE_LINES:
         read_line_pair(call, value);
         break;

@@ -26,7 +26,6 @@ enum wr_tool_role {
     WR_ROLE_PROCESS,
     WR_ROLE_INPUT, /* what is typed into a process; nothing: it is polled */
     WR_ROLE_MODE,
-    WR_ROLE_CURSOR,
     WR_ROLE_PATCH,
     WR_ROLE_VERB, /* view, create, str_replace, ...: decides the effect */
 };

@@ -30,7 +30,8 @@ void wr_transcript_init(struct wr_transcript *transcript, struct wr_arena *arena
         .dialect = dialect, .doc = doc, .arena = arena, .list = WR_JSON_NONE};
 }
 
-weir_status wr_transcript_reserve(struct wr_transcript *t, uint32_t more)
+/* Room for `more` segments, so that adding them one by one moves none. */
+static weir_status transcript_reserve(struct wr_transcript *t, uint32_t more)
 {
     if (more > WR_SEGMENTS_MAX - t->segments_count)
         return WEIR_LIMIT;
@@ -560,7 +561,7 @@ static weir_status take_lists(struct wr_transcript *t, const struct wr_known_bod
         memcpy(taken->parts, body->parts, end->parts_count * sizeof(*taken->parts));
     if (end->pool_bytes)
         memcpy(taken->pool, body->pool, end->pool_bytes);
-    return wr_transcript_reserve(t, end->segments_count);
+    return transcript_reserve(t, end->segments_count);
 }
 
 wr_json_id wr_start_segments(const struct wr_start *start, struct wr_transcript *t, wr_json_id list,

@@ -128,9 +128,6 @@ void wr_transcript_init(struct wr_transcript *transcript, struct wr_arena *arena
 WEIR_MUST_USE weir_status wr_transcript_add(struct wr_transcript *transcript,
                                             const struct wr_segment *segment);
 
-/* Room for `more` segments, so that adding them one by one moves none. */
-WEIR_MUST_USE weir_status wr_transcript_reserve(struct wr_transcript *transcript, uint32_t more);
-
 WEIR_MUST_USE weir_status wr_transcript_finish(struct wr_transcript *transcript);
 
 /* The same without handles and classes, which cost most of the time: for a request that is only to
