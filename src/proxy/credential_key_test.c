@@ -147,7 +147,70 @@ static void a_signature_is_of_what_is_sent(void **state)
     assert_true(wr_span_is(headers[1].value, "20150830T123600Z"));
     assert_true(wr_span_is(headers[2].value, "token"));
     wr_key_forget(&text);
+    assert_int_equal(text.len, 0);
     wr_buf_release(&expected);
+    aws.session_token = NULL;
+    wr_buf_init(&text, WR_NET_HEAD_BYTES_MAX * 2);
+    assert_int_equal(wr_key_headers(&call, headers, &text), 2);
+    assert_true(wr_span_is(headers[0].name, "Authorization"));
+    assert_true(wr_span_is(headers[1].name, "X-Amz-Date"));
+    wr_key_forget(&text);
+}
+
+static void a_host_is_signed_as_it_is_asked(void **state)
+{
+    static const struct {
+        const char *url, *host, *target;
+    } rows[] = {{"https://h.example:443/x", "h.example", "/x"},
+                {"https://h.example:80/x", "h.example:80", "/x"},
+                {"http://h.example:80/x", "h.example", "/x"},
+                {"http://h.example:443/x", "h.example:443", "/x"},
+                {"http://h.example/", "h.example", "/"},
+                {"http://h.example", "h.example", ""}};
+    struct wr_aws_keys aws = {"AKID", "secret", NULL, "us-east-1"};
+    struct wr_upstream upstream = {.name = "b", .base_url = "http://127.0.0.1:1", .aws = &aws};
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
+        struct wr_key_call call = {.upstream = &upstream,
+                                   .method = WR_LIT("POST"),
+                                   .url = wr_span_of(rows[i].url),
+                                   .body = WR_LIT("{}"),
+                                   .now_ms = 1440938160000};
+        struct wr_aws_request request = {.method = call.method,
+                                         .host = wr_span_of(rows[i].host),
+                                         .target = wr_span_of(rows[i].target),
+                                         .body = call.body,
+                                         .service = "bedrock",
+                                         .now_ms = call.now_ms};
+        struct wr_header headers[WR_KEY_HEADERS_MAX];
+        char date[WR_AWS_DATE_BYTES];
+        struct wr_buf text, expected;
+        wr_buf_init(&text, WR_NET_HEAD_BYTES_MAX * 2);
+        wr_buf_init(&expected, 4096);
+        assert_int_equal(wr_key_headers(&call, headers, &text), 2);
+        assert_true(wr_aws_sign(&aws, &request, date, &expected));
+        if (!wr_span_eq(headers[0].value, wr_buf_view(&expected)))
+            fail_msg("%s", rows[i].url);
+        wr_key_forget(&text);
+        wr_buf_release(&expected);
+    }
+}
+
+static void a_credential_is_without_its_scheme(void **state)
+{
+    static const struct {
+        const char *header, *value, *credential;
+    } rows[] = {{"Authorization", " bearer  k ", "k"},
+                {"authorization", "Bearer ", "Bearer"},
+                {"Authorization", "Basic k", "Basic k"},
+                {"x-api-key", "Bearer k", "Bearer k"},
+                {"Authorization", "Bearer k", "k"}};
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
+        struct wr_header header = {wr_span_of(rows[i].header), wr_span_of(rows[i].value)};
+        if (!wr_span_is(wr_key_value(&header), rows[i].credential))
+            fail_msg("%s: %s", rows[i].header, rows[i].value);
+    }
 }
 
 /* Two keys in one request would let the upstream choose. */
@@ -223,6 +286,8 @@ int main(void)
                                        cmocka_unit_test(a_region_may_stand_in_the_host),
                                        cmocka_unit_test(a_key_goes_in_its_providers_header),
                                        cmocka_unit_test(a_signature_is_of_what_is_sent),
+                                       cmocka_unit_test(a_host_is_signed_as_it_is_asked),
+                                       cmocka_unit_test(a_credential_is_without_its_scheme),
                                        cmocka_unit_test(what_a_key_of_weirs_replaces_stays),
                                        cmocka_unit_test(parameters_that_are_credentials_stay)};
     (void)setenv("WEIR_TEST_KEY", " sk-k \n", 1);

@@ -5,7 +5,13 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "api/api.h"
 #include "base/span.h"
+
+/* Tokens that name who issued them: of Azure's, OpenAI's and somebody else's. */
+#define BY_AZURE  "eyJhbGciOiJ4In0.eyJpc3MiOiJodHRwczovL3N0cy53aW5kb3dzLm5ldC9hYmMifQ.sig"
+#define BY_OPENAI "eyJhbGciOiJ4In0.eyJpc3MiOiJodHRwczovL2F1dGgub3BlbmFpLmNvbSJ9.sig"
+#define BY_OTHERS "eyJhbGciOiJ4In0.eyJpc3MiOiJodHRwczovL2V4YW1wbGUuY29tIn0.sig"
 
 static const struct {
     const char *behaviour, *header, *value, *target, *name, *base_url;
@@ -79,6 +85,30 @@ static const struct {
      "https://api.anthropic.com/v1", NULL},
     {"so does a login of ChatGPT", "Authorization", "Bearer eyJhbGci", "/", "chatgpt",
      "https://chatgpt.com/backend-api/codex", NULL},
+    {"a login of Azure's", "Authorization", "Bearer " BY_AZURE, "/", "openai",
+     "https://api.openai.com/v1", "azure"},
+    {"Azure may see it", "Authorization", "Bearer " BY_AZURE, "/", "mine",
+     "https://mine.openai.azure.com", NULL},
+    {"OpenAI's own", "Authorization", "Bearer " BY_OPENAI, "/", "openai",
+     "https://api.openai.com/v1", NULL},
+    {"which Anthropic may not see", "Authorization", "Bearer " BY_OPENAI, "/v1/messages",
+     "anthropic", "https://api.anthropic.com/v1", "chatgpt"},
+    {"another issuer's", "Authorization", "Bearer " BY_OTHERS, "/", "openai",
+     "https://api.openai.com/v1", NULL},
+    {"one without a signature is read no more", "Authorization",
+     "Bearer eyJhbGciOiJ4In0.eyJpc3MiOiJodHRwczovL3N0cy53aW5kb3dzLm5ldC9hYmMifQ", "/", "openai",
+     "https://api.openai.com/v1", NULL},
+    {"nor one that is none", "Authorization",
+     "Bearer xyJhbGciOiJ4In0.eyJpc3MiOiJodHRwczovL3N0cy53aW5kb3dzLm5ldC9hYmMifQ.sig", "/", "openai",
+     "https://api.openai.com/v1", NULL},
+    {"in another scheme", "Authorization", "Basic " BY_AZURE, "/", "openai",
+     "https://api.openai.com/v1", NULL},
+    {"a parameter in capitals", NULL, NULL, "/v1beta/models?KEY=AIza1", "openai",
+     "https://api.openai.com/v1", "gemini"},
+    {"the first of several", NULL, NULL, "/v1beta/models?key=k&alt=sse", "openai",
+     "https://api.openai.com/v1", "gemini"},
+    {"not what stands in its value", NULL, NULL, "/v1/models?a=key=AIza", "openai",
+     "https://api.openai.com/v1", NULL},
     {"and another scheme", "Authorization", "Basic AIza", "/", "openai",
      "https://api.openai.com/v1", NULL},
     {"and no credential at all", NULL, NULL, "/v1/models", "openai", "https://api.openai.com/v1",
@@ -120,16 +150,70 @@ static void every_provider_is_told_how_to_configure_it(void **state)
             continue;
         const struct wr_upstream *own = wr_credential_upstream(found.provider, config);
         bool is_default = !strcmp(found.provider, "openai") || !strcmp(found.provider, "gemini") ||
-                          !strcmp(found.provider, "anthropic");
+                          !strcmp(found.provider, "anthropic") ||
+                          !strcmp(found.provider, "chatgpt");
         assert_int_equal(own != NULL, is_default);
         assert_true(wr_span_starts(wr_span_of(found.base_url), WR_LIT("https://")));
     }
     wr_config_free(config);
 }
 
+static void a_request_is_signed_or_not(void **state)
+{
+    static const struct {
+        const char *header, *value, *target;
+        bool is_signed;
+    } rows[] = {{"Authorization", "AWS4-HMAC-SHA256 Credential=x", "/", true},
+                {"authorization", "aws4-hmac", "/", true},
+                {"Authorization", "Bearer AWS4-HMAC", "/", false},
+                {"x-authorization", "AWS4-HMAC-SHA256", "/", false},
+                {"a", "b", "/x?X-Amz-Signature=b", true},
+                {"a", "b", "/x?c=d&x-amz-signature=b&e", true},
+                {"a", "b", "/x?X-Amz-Signature=", false},
+                {"a", "b", "/X-Amz-Signature=b", false},
+                {"a", "b", "/x?X-Amz-Date=b", false}};
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
+        struct wr_head head = {.headers_count = 1};
+        head.headers[0] = (struct wr_header){wr_span_of(rows[i].header), wr_span_of(rows[i].value)};
+        if (wr_credential_is_signed(&head, wr_span_of(rows[i].target)) != rows[i].is_signed)
+            fail_msg("%s: %s %s", rows[i].header, rows[i].value, rows[i].target);
+    }
+}
+
+static void an_upstream_is_known_by_host_name_or_api(void **state)
+{
+    static const struct {
+        const char *name, *base_url;
+        const struct wr_api *api;
+        const char *provider; /* NULL: nobody knows */
+    } rows[] = {
+        {"x", "https://api.anthropic.com", &wr_api_chat, "anthropic"},
+        {"anthropic", "http://127.0.0.1:1", &wr_api_chat, "anthropic"},
+        {"x", "http://127.0.0.1:1", &wr_api_messages, "anthropic"},
+        {"x", "http://127.0.0.1:1", &wr_api_chat, "openai"},
+        {"x", "http://127.0.0.1:1", NULL, NULL},
+        {"x", "https://bedrock-runtime.r.amazonaws.com", NULL, "aws.bedrock"},
+        {"x", "https://bedrock-runtime.r.amazonaws.com.", NULL, "aws.bedrock"},
+        {"x", "https://europe-west1-aiplatform.googleapis.com", NULL, "gcp.vertex_ai"},
+        {"x", "https://-aiplatform.googleapis.com", NULL, NULL},
+        {"x", "none", NULL, NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
+        struct wr_upstream upstream = {.name = rows[i].name, .base_url = rows[i].base_url};
+        const char *provider = wr_credential_provider(&upstream, rows[i].api);
+        if ((provider == NULL) != (rows[i].provider == NULL) ||
+            (provider && strcmp(provider, rows[i].provider) != 0))
+            fail_msg("%s %s: %s", rows[i].name, rows[i].base_url, provider ? provider : "nobody");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_request_is_signed_or_not),
+        cmocka_unit_test(an_upstream_is_known_by_host_name_or_api),
         cmocka_unit_test(a_credential_is_its_providers),
         cmocka_unit_test(every_provider_is_told_how_to_configure_it)};
     return cmocka_run_group_tests(tests, NULL, NULL);

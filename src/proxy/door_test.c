@@ -257,6 +257,14 @@ static void a_token_may_stand_in_the_keys_place(void **state)
         {"as Azure's", "api-key", "token-of-the-first", "/v1/x", true, 0},
         {"as Google's", "x-goog-api-key", "token-of-the-first", "/v1/x", true, 0},
         {"as Google's parameter", "x", "y", "/v1/x?alt=sse&key=token-of-the-first", true, 0},
+        {"as the first parameter", "x", "y", "/v1/x?key=token-of-the-first", true, 0},
+        {"between others", "x", "y", "/v1/x?a&key=token-of-the-first&b=c", true, 0},
+        {"another's parameter", "x", "y", "/v1/x?key=token-of-the-thirdx", true, 401},
+        {"another's before it", "x", "y", "/v1/x?key=k&key=token-of-the-first", true, 0},
+        {"a parameter that ends alike", "x", "y", "/v1/x?xey=token-of-the-first", true, 401},
+        {"an end without one", "x", "y", "/v1/x?key=", true, 401},
+        {"where the library is called", "x-api-key", "token-of-the-first", "/weir/v1/count", false,
+         0},
         {"another's key", "x-api-key", "token-of-the-thirdx", "/v1/x", true, 401},
         {"in another header", "x-key", "token-of-the-first", "/v1/x", true, 401},
         {"another parameter", "x", "y", "/v1/x?monkey=token-of-the-first", true, 401},
@@ -277,6 +285,170 @@ static void a_token_may_stand_in_the_keys_place(void **state)
             fail_msg("%s: %d", cases[i].behaviour, entry.status);
         wr_config_free(config);
     }
+}
+
+static void the_page_brings_its_token_in_a_cookie(void **state)
+{
+#define HEX "746f6b656e2d6f662d7468652d6669727374" /* token-of-the-first */
+    static const struct {
+        const char *behaviour, *method, *target, *cookie, *page;
+        int status;
+    } cases[] = {
+        {"it reads", "GET", "/weir/v1/traffic", "weir_token=" HEX, NULL, 0},
+        {"a head too", "HEAD", "/weir/v1/traffic", "weir_token=" HEX, NULL, 0},
+        {"in capitals", "GET", "/weir/v1/traffic",
+         "weir_token=746F6B656E2D6F662D7468652D6669727374", NULL, 0},
+        {"behind others", "GET", "/weir/v1/traffic", "a=b; weir_token=" HEX "; c=d", NULL, 0},
+        {"without a blank", "GET", "/weir/v1/traffic", "a=b;weir_token=" HEX ";c=d", NULL, 0},
+        {"it writes by a header of its own", "POST", "/weir/v1/pin", "weir_token=" HEX, "1", 0},
+        {"which a page of others cannot send", "POST", "/weir/v1/pin", "weir_token=" HEX, NULL,
+         401},
+        {"an empty one is none", "POST", "/weir/v1/pin", "weir_token=" HEX, "", 401},
+        {"not beyond the page", "GET", "/v1/models", "weir_token=" HEX, "1", 401},
+        {"a cookie that ends alike", "GET", "/weir/v1/traffic", "not_weir_token=" HEX, "1", 401},
+        {"another's token", "GET", "/weir/v1/traffic", "weir_token=" HEX "00", NULL, 401},
+        {"a front of it", "GET", "/weir/v1/traffic", "weir_token=746f6b", NULL, 401},
+        {"half a digit more", "GET", "/weir/v1/traffic", "weir_token=" HEX "7", NULL, 0},
+        {"no digits", "GET", "/weir/v1/traffic", "weir_token=token-of-the-first", NULL, 401},
+        {"its second digit is none", "GET", "/weir/v1/traffic", "weir_token=7x", NULL, 401},
+        {"nothing", "GET", "/weir/v1/traffic", "weir_token=", NULL, 401},
+        {"no cookie of ours", "GET", "/weir/v1/traffic", "a=b", NULL, 401},
+        {"the page itself is open", "GET", "/weir/", "a=b", NULL, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
+        struct wr_config *config = wr_config_new();
+        struct wr_head head = {.method = wr_span_of(cases[i].method),
+                               .target = wr_span_of(cases[i].target),
+                               .headers_count = 2};
+        config->tokens[config->tokens_count++] = first;
+        config->names_people = true;
+        head.headers[0] = (struct wr_header){WR_LIT("Host"), WR_LIT("localhost")};
+        head.headers[1] = (struct wr_header){WR_LIT("Cookie"), wr_span_of(cases[i].cookie)};
+        if (cases[i].page)
+            head.headers[head.headers_count++] =
+                (struct wr_header){WR_LIT("x-weir-page"), wr_span_of(cases[i].page)};
+        struct wr_entry entry = wr_door_enter(config, &head);
+        if (entry.status != cases[i].status || entry.is_shown_as_key)
+            fail_msg("%s: %d", cases[i].behaviour, entry.status);
+        wr_config_free(config);
+    }
+#undef HEX
+}
+
+static void a_user_is_a_tenant_or_the_team_is(void **state)
+{
+    static const char users[] =
+        "users: {anna: {team: search, tokens: [{sha256: "
+        "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08}]}, "
+        "bert: {tokens: [{sha256: "
+        "60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752, expires: 2020-01-01}]}, "
+        "carl: {tokens: [{sha256: "
+        "fd61a03af4f77d870fc21e05e7e80678095c92d808cfb3b5c279ee04c74aca13, expires: "
+        "2999-01-01}]}}\n";
+    static const struct {
+        const char *behaviour, *yaml, *token;
+        int status;
+        const char *tenant, *name; /* NULL: nobody with a name */
+    } cases[] = {
+        {"each to himself", "", "test", 0, "user-anna", "anna"},
+        {"teams share", "tenant_by: team\n", "test", 0, "team-search", "anna"},
+        {"who has none does not", "tenant_by: team\n", "test3", 0, "user-carl", "carl"},
+        {"an old token", "", "test2", 401, "local", NULL},
+        {"one that nobody has", "", "test4", 401, "local", NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
+        struct wr_config *config = wr_config_new();
+        struct wr_head head = {.target = WR_LIT("/v1/x"), .headers_count = 2};
+        struct wr_buf yaml;
+        struct weir_err err;
+        wr_buf_init(&yaml, 4096);
+        wr_buf_printf(&yaml, "%s%s", users, cases[i].yaml);
+        if (wr_config_read(config, wr_buf_view(&yaml), &err))
+            fail_msg("%s", err.text);
+        head.headers[0] = (struct wr_header){WR_LIT("Host"), WR_LIT("localhost")};
+        head.headers[1] = (struct wr_header){WR_LIT("x-weir-token"), wr_span_of(cases[i].token)};
+        struct wr_entry entry = wr_door_enter(config, &head);
+        if (entry.status != cases[i].status || strcmp(entry.tenant, cases[i].tenant) ||
+            (entry.user == NULL) != (cases[i].name == NULL) ||
+            (entry.user && strcmp(entry.user->name, cases[i].name)) ||
+            (entry.token == NULL) != (entry.user == NULL))
+            fail_msg("%s: %d %s", cases[i].behaviour, entry.status, entry.tenant);
+        assert_int_equal(strcmp(cases[i].token, "test2") == 0,
+                         entry.status && strstr(entry.why, "has expired") != NULL);
+        assert_true(wr_door_is_token(config, WR_LIT("test2")));
+        assert_false(wr_door_is_token(config, WR_LIT("test4")));
+        wr_buf_release(&yaml);
+        wr_config_free(config);
+    }
+}
+
+static void what_is_asked_of_weir_must_be_there(void **state)
+{
+    static const struct {
+        const char *header, *value;
+        int status;
+    } cases[] = {
+        {"x-weir-mode", "exact", 0},     {"x-weir-mode", "off", 400},
+        {"x-weir-mode", "", 0},          {"x-weir-recall", "own", 0},
+        {"x-weir-recall", "owns", 400},  {"x-weir-recall", "", 0},
+        {"x-weir-policy", "smart", 0},   {"x-weir-policy", "smarter", 400},
+        {"x-weir-polity", "smarter", 0},
+    };
+    struct wr_policies *policies;
+    (void)state;
+    assert_int_equal(wr_policies_new_presets(&policies, (weir_span){"", 0}, NULL), WEIR_OK);
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
+        struct wr_config *config = wr_config_new();
+        struct wr_head head = {.target = WR_LIT("/v1/x"), .headers_count = 2};
+        assert_int_equal(wr_config_set_policies(config, policies, NULL), WEIR_OK);
+        head.headers[0] = (struct wr_header){WR_LIT("Host"), WR_LIT("localhost")};
+        head.headers[1] =
+            (struct wr_header){wr_span_of(cases[i].header), wr_span_of(cases[i].value)};
+        struct wr_entry entry = wr_door_enter(config, &head);
+        if (entry.status != cases[i].status ||
+            (entry.status && strncmp(entry.why, cases[i].header, strlen(cases[i].header)) != 0))
+            fail_msg("%s: %s: %d", cases[i].header, cases[i].value, entry.status);
+        wr_config_free(config);
+    }
+    wr_policies_free(policies);
+}
+
+static void what_tells_of_the_server_is_open(void **state)
+{
+    static const struct {
+        const char *method, *target;
+        bool is_open, is_open_to_one;
+    } cases[] = {
+        {"GET", "/healthz", true, true},
+        {"HEAD", "/readyz?x=1", true, true},
+        {"GET", "/weir/v1/health", true, true},
+        {"POST", "/healthz", false, false},
+        {"GET", "/healthzz", false, false},
+        {"GET", "/weir/v1/traffic", false, false},
+        {"GET", "/", true, false},
+        {"HEAD", "/?x", true, false},
+        {"POST", "/", false, false},
+        {"GET", "/v1", false, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++)
+        for (int has_one = 0; has_one < 2; has_one++) {
+            struct wr_config *config = wr_config_new();
+            struct wr_head head = {.method = wr_span_of(cases[i].method),
+                                   .target = wr_span_of(cases[i].target),
+                                   .headers_count = 1};
+            bool is_open = has_one ? cases[i].is_open_to_one : cases[i].is_open;
+            head.headers[0] = (struct wr_header){WR_LIT("Host"), WR_LIT("localhost")};
+            config->has_one_upstream = has_one;
+            config->tokens[config->tokens_count++] = first;
+            config->names_people = true;
+            if (wr_door_is_open(config, &head, head.target) != is_open ||
+                wr_door_enter(config, &head).status != (is_open ? 0 : 401))
+                fail_msg("%s %s", cases[i].method, cases[i].target);
+            wr_config_free(config);
+        }
 }
 
 /* Whatever a page takes for its own must begin as one of ours, or it would go to a provider. */
@@ -326,6 +498,10 @@ int main(void)
                                        cmocka_unit_test(metrics_are_the_operators),
                                        cmocka_unit_test(a_token_is_a_tenant),
                                        cmocka_unit_test(a_run_is_told_by_its_path),
+                                       cmocka_unit_test(the_page_brings_its_token_in_a_cookie),
+                                       cmocka_unit_test(a_user_is_a_tenant_or_the_team_is),
+                                       cmocka_unit_test(what_is_asked_of_weir_must_be_there),
+                                       cmocka_unit_test(what_tells_of_the_server_is_open),
                                        cmocka_unit_test(every_page_begins_as_one_of_ours)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "base/span.h"
+#include "proxy/projector.h"
 
 static struct wr_decision decide(struct wr_sessions *sessions, const struct wr_config *config,
                                  const char *session, const char *model, const char *header)
@@ -414,9 +415,97 @@ static void rules_go_first(void **state)
     wr_config_free(config);
 }
 
+static void a_place_is_one_of_a_hundred(void **state)
+{
+    struct wr_config *config = wr_config_new();
+    struct wr_sessions *sessions = wr_sessions_new();
+    bool is_seen[100] = {false};
+    size_t seen = 0;
+    (void)state;
+    for (int i = 0; i < 4000; i++) {
+        char name[32];
+        (void)snprintf(name, sizeof(name), "s%d", i);
+        uint32_t bucket = decide(sessions, config, name, "m", "").bucket;
+        assert_true(bucket < 100);
+        seen += !is_seen[bucket];
+        is_seen[bucket] = true;
+    }
+    assert_int_equal(seen, 100);
+    wr_sessions_free(sessions);
+    wr_config_free(config);
+}
+
+static void why_it_was_not_projected_has_a_word(void **state)
+{
+    static const struct {
+        weir_status status;
+        uint64_t took_us;
+        const char *word;
+    } rows[] = {{WEIR_NOTFOUND, 0, "no_such_policy"},
+                {WEIR_NOMEM, 0, "no_memory"},
+                {WEIR_SYNTAX, 0, "not_projected"},
+                {WEIR_LIMIT, (uint64_t)WR_PROJECT_MS_MAX * 1000 - 1, "too_large"},
+                {WEIR_LIMIT, (uint64_t)WR_PROJECT_MS_MAX * 1000, WR_DEADLINE_HARD}};
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++)
+        if (!wr_span_is(wr_task_failure(rows[i].status, rows[i].took_us), rows[i].word))
+            fail_msg("%s", rows[i].word);
+}
+
+static void a_cache_that_was_read_is_the_sessions_own(void **state)
+{
+    struct wr_config *config = wr_config_new();
+    struct wr_sessions *sessions = wr_sessions_new();
+    (void)state;
+    (void)decide(sessions, config, "a", "m", "");
+    (void)decide(sessions, config, "b", "m", "");
+    wr_sessions_read_cache(sessions, WR_LIT("local"), WR_LIT("a"));
+    wr_sessions_read_cache(sessions, WR_LIT("local"), WR_LIT("c"));
+    wr_sessions_read_cache(sessions, WR_LIT("other"), WR_LIT("b"));
+    assert_true(decide(sessions, config, "a", "m", "").reads_cache);
+    assert_false(decide(sessions, config, "b", "m", "").reads_cache);
+    assert_false(decide(sessions, config, "c", "m", "").reads_cache);
+    wr_sessions_free(sessions);
+    wr_config_free(config);
+}
+
+/* The header beats what was decided, and a policy that has no stages takes nothing out. */
+static void a_task_says_what_it_may_do(void **state)
+{
+    static const struct {
+        const char *policy, *wanted, *recall;
+        bool may;
+        enum wr_recall is;
+    } rows[] = {{"", "smart", "", true, WR_RECALL_OWN},
+                {"", "exact", "off", false, WR_RECALL_OFF},
+                {"exact", "smart", "client", false, WR_RECALL_CLIENT},
+                {"smart", "exact", "none", true, WR_RECALL_OWN},
+                {"nosuch", "exact", "auto", true, WR_RECALL_AUTO}};
+    struct wr_config *config = wr_config_new();
+    struct wr_policies *policies;
+    (void)state;
+    assert_int_equal(wr_policies_new_presets(&policies, (weir_span){"", 0}, NULL), WEIR_OK);
+    for (int has = 0; has < 2; has++)
+        for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
+            struct wr_task task = {.config = config,
+                                   .policy = wr_span_of(rows[i].policy),
+                                   .recall = wr_span_of(rows[i].recall),
+                                   .decision = {.policy = rows[i].wanted, .recall = WR_RECALL_OWN}};
+            config->policies = has ? policies : NULL;
+            assert_int_equal(wr_task_may_take_out(&task), !has || rows[i].may);
+            assert_int_equal(wr_task_recall(&task), rows[i].is);
+        }
+    wr_policies_free(policies);
+    wr_config_free(config);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_mode_has_its_action),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_place_is_one_of_a_hundred),
+                                       cmocka_unit_test(why_it_was_not_projected_has_a_word),
+                                       cmocka_unit_test(a_cache_that_was_read_is_the_sessions_own),
+                                       cmocka_unit_test(a_task_says_what_it_may_do),
+                                       cmocka_unit_test(each_mode_has_its_action),
                                        cmocka_unit_test(a_session_keeps_its_mode),
                                        cmocka_unit_test(a_session_in_use_is_not_the_one_forgotten),
                                        cmocka_unit_test(what_is_typed_beats_what_is_kept),

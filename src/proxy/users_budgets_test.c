@@ -91,9 +91,58 @@ static void the_smallest_that_fits_holds(void **state)
     wr_config_free(config);
 }
 
+static void an_amount_of_money_has_six_decimals(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t micro_usd; /* -1: it is none */
+    } rows[] = {{"0", 0},
+                {"12.5", 12500000},
+                {"0.000001", 1},
+                {"1.123456", 1123456},
+                {"1.1234567", -1},
+                {"1.", -1},
+                {".5", -1},
+                {"", -1},
+                {"x", -1},
+                {"1.x", -1},
+                {"1.5.5", -1},
+                {"-1", -1},
+                {"1000000000", INT64_C(1000000000000000)},
+                {"1000000001", -1}};
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
+        int64_t micro_usd = -1;
+        bool is = wr_money_parse(wr_span_of(rows[i].text), &micro_usd);
+        if (is != (rows[i].micro_usd >= 0) || (is && micro_usd != rows[i].micro_usd))
+            fail_msg("'%s': %lld", rows[i].text, (long long)micro_usd);
+    }
+}
+
+static void there_are_so_many_budgets_at_most(void **state)
+{
+    (void)state;
+    for (int more = 0; more < 2; more++) {
+        struct wr_config *config = wr_config_new();
+        struct weir_err err = {0};
+        struct wr_buf yaml;
+        wr_buf_init(&yaml, 1000000);
+        wr_buf_text(&yaml, "users: {anna: {}}\nbudgets:\n");
+        for (int i = 0; i < WR_PROXY_BUDGETS_MAX + more; i++)
+            wr_buf_text(&yaml, "  - {user: anna, per: day, requests: 1}\n");
+        assert_int_equal(wr_config_read(config, wr_buf_view(&yaml), &err),
+                         more ? WEIR_LIMIT : WEIR_OK);
+        assert_int_equal(strstr(err.text, "256 budgets at most") != NULL, more);
+        wr_buf_release(&yaml);
+        wr_config_free(config);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_amount_of_money_has_six_decimals),
+        cmocka_unit_test(there_are_so_many_budgets_at_most),
         cmocka_unit_test(what_is_wrong_is_said_with_its_place),
         cmocka_unit_test(the_smallest_that_fits_holds),
     };

@@ -87,9 +87,82 @@ static void a_token_is_found_by_its_hash(void **state)
     wr_config_free(config);
 }
 
+static void a_name_is_short_and_of_few_letters(void **state)
+{
+    static const struct {
+        const char *name;
+        bool is_one;
+    } rows[] = {{"a", true},
+                {"z", true},
+                {"A", true},
+                {"Z", true},
+                {"0", true},
+                {"9", true},
+                {"a.b", true},
+                {"a_b", true},
+                {"a-b", true},
+                {".a", false},
+                {"-a", false},
+                {"_a", false},
+                {"", false},
+                {"a b", false},
+                {"a@b", false},
+                {"a[b", false},
+                {"a`b", false},
+                {"a{b", false},
+                {"a/b", false},
+                {"a:b", false},
+                {"abcdefghijklmnopqrstuvwxyz012345", true},
+                {"abcdefghijklmnopqrstuvwxyz0123456", false}};
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++)
+        if (wr_user_name_is(wr_span_of(rows[i].name)) != rows[i].is_one)
+            fail_msg("'%s'", rows[i].name);
+}
+
+static void a_token_has_the_hash_that_is_read(void **state)
+{
+    char hex[WR_SHA256_HEX_BYTES + 1];
+    (void)state;
+    assert_int_equal(wr_user_token_hash(WR_LIT("test"), hex), WEIR_OK);
+    assert_string_equal(hex, HASH_A);
+    assert_int_equal(wr_user_token_hash(WR_LIT("test2"), hex), WEIR_OK);
+    assert_string_equal(hex, HASH_B);
+}
+
+static void a_token_is_good_until_its_last_moment(void **state)
+{
+    struct wr_user_token token = {.expires_ms = 0};
+    (void)state;
+    assert_true(wr_user_token_is_good(&token, INT64_MAX));
+    token.expires_ms = 1000;
+    assert_true(wr_user_token_is_good(&token, 999));
+    assert_false(wr_user_token_is_good(&token, 1000));
+}
+
+static void who_is_there_is_found_by_name(void **state)
+{
+    struct wr_config *config = wr_config_new();
+    struct weir_err err;
+    (void)state;
+    assert_int_equal(
+        wr_config_read(config, WR_LIT("users: {anna: {team: search}, bob: {}}\n"), &err), WEIR_OK);
+    assert_string_equal(wr_users_named(&config->users, WR_LIT("bob"))->name, "bob");
+    assert_string_equal(wr_users_named(&config->users, WR_LIT("anna"))->team, "search");
+    assert_null(wr_users_named(&config->users, WR_LIT("search")));
+    assert_true(wr_users_has_team(&config->users, WR_LIT("search")));
+    assert_false(wr_users_has_team(&config->users, WR_LIT("bob")));
+    assert_null(wr_users_find(&config->users, WR_LIT("test")));
+    wr_config_free(config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_name_is_short_and_of_few_letters),
+        cmocka_unit_test(a_token_has_the_hash_that_is_read),
+        cmocka_unit_test(a_token_is_good_until_its_last_moment),
+        cmocka_unit_test(who_is_there_is_found_by_name),
         cmocka_unit_test(what_is_wrong_is_said_with_its_place),
         cmocka_unit_test(a_token_is_found_by_its_hash),
     };
