@@ -131,10 +131,120 @@ static void without_a_store_nothing_leaves(void **state)
     wr_buf_release(&answer);
 }
 
+/* A long log, in quotes. */
+static void put_log(struct wr_buf *body)
+{
+    wr_buf_byte(body, '"');
+    for (int i = 0; i < 900; i++)
+        wr_buf_printf(body, "%05d src/mod_%d.py: item %d is fine\\n", i, i % 7, i * 7919 % 1000);
+    wr_buf_byte(body, '"');
+}
+
+/* What is asked, "LOG" in it the log; whether the answer has all of it. */
+static bool keeps_log(const struct wr_compress *compress, const char *words, struct wr_buf *answer)
+{
+    const char *log = strstr(words, "LOG");
+    struct wr_buf body;
+
+    wr_buf_init(&body, WR_CALL_PAGE_BODY_BYTES_MAX);
+    wr_buf_append(&body, (weir_span){words, (size_t)(log - words)});
+    put_log(&body);
+    wr_buf_text(&body, log + 3);
+    wr_buf_init(answer, WR_CALL_PAGE_ANSWER_BYTES_MAX);
+    assert_int_equal(wr_compress_answer(compress, wr_buf_view(&body), answer), 200);
+    wr_buf_release(&body);
+    return wr_span_find(wr_buf_view(answer), WR_LIT("00450 src/"), 0) != SIZE_MAX;
+}
+
+static void what_may_be_compressed_is(void **state)
+{
+#define CCR "\"config\":{\"mode\":\"ccr\"}"
+#define CALLS                                                                              \
+    "\"tool_calls\":[{\"id\":\"c\",\"type\":\"function\",\"function\":{\"name\":\"bash\"," \
+    "\"arguments\":\"{\\\"command\\\":\\\"cat log\\\"}\"}}]"
+#define GO "{\"role\":\"user\",\"content\":\"go\"}"
+    static const struct {
+        const char *behaviour, *body;
+        bool stays;
+        const char *holds; /* NULL: nothing is asked of the rest */
+    } asked[] = {
+        {"a result of a call",
+         "{\"model\":\"gpt-4o\"," CCR ",\"messages\":[" GO
+         ",{\"role\":\"assistant\",\"content\":null," CALLS
+         "},{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":LOG}]}",
+         false, "headroom_retrieve {\\\"hash\\\":\\\""},
+        {"a result without its call",
+         "{\"model\":\"gpt-4o\"," CCR ",\"messages\":[{\"role\":\"tool\",\"tool_call_id\":"
+         "\"c\",\"content\":LOG}," GO "]}",
+         false, "{\"role\":\"user\",\"content\":\"go\"}],"},
+        {"words of the user",
+         "{\"model\":\"gpt-4o\"," CCR ",\"messages\":[{\"role\":\"user\",\"content\":LOG}]}", true,
+         "\"ccr_hashes\":[]"},
+        {"a result that is frozen",
+         "{\"model\":\"gpt-4o\",\"config\":{\"mode\":\"ccr\",\"frozen_message_count\":3},"
+         "\"messages\":[" GO ",{\"role\":\"assistant\",\"content\":null," CALLS
+         "},{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":LOG}]}",
+         true, NULL},
+        {"one that is not yet",
+         "{\"model\":\"gpt-4o\",\"config\":{\"mode\":\"ccr\",\"frozen_message_count\":2},"
+         "\"messages\":[" GO ",{\"role\":\"assistant\",\"content\":null," CALLS
+         "},{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":LOG}]}",
+         false, NULL},
+        {"an orphan that is frozen",
+         "{\"model\":\"gpt-4o\",\"config\":{\"mode\":\"ccr\",\"frozen_message_count\":1},"
+         "\"messages\":[{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":LOG}]}",
+         true, NULL},
+        {"the model lacks the tool",
+         "{\"messages\":[" GO ",{\"role\":\"assistant\",\"content\":null," CALLS
+         "},{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":LOG}]}",
+         true, "\"ccr_hashes\":[]"},
+        {"blocks of Anthropic's",
+         "{\"model\":\"gpt-4o\"," CCR ",\"messages\":[" GO ",{\"role\":\"assistant\",\"content\":"
+         "[{\"type\":\"tool_use\",\"id\":\"c\",\"name\":\"bash\",\"input\":{\"command\":\"cat "
+         "log\"}}]},{\"role\":"
+         "\"user\","
+         "\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"c\",\"content\":LOG}]}]}",
+         false, "headroom_retrieve"},
+        {"with a session",
+         "{\"model\":\"gpt-4o\",\"config\":{\"mode\":\"ccr\",\"session_id\":\"s\"},\"messages\":"
+         "[" GO ",{\"role\":\"assistant\",\"content\":null," CALLS
+         "},{\"role\":\"tool\",\"tool_call_id\":"
+         "\"c\",\"content\":LOG}]}",
+         false, "headroom_retrieve"},
+    };
+    struct wr_compress compress = made("rows");
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(asked); i++) {
+        struct wr_buf answer;
+        bool stays = keeps_log(&compress, asked[i].body, &answer);
+        wr_buf_byte(&answer, '\0');
+        bool is_saved = strstr(answer.bytes, "\"tokens_saved\":0,") == NULL;
+        if (stays != asked[i].stays || is_saved == asked[i].stays ||
+            (asked[i].holds && !strstr(answer.bytes, asked[i].holds)))
+            fail_msg("%s: %.1500s", asked[i].behaviour, answer.bytes);
+        wr_buf_release(&answer);
+    }
+#undef CCR
+#undef CALLS
+#undef GO
+}
+
+static void what_is_passed_by_stays(void **state)
+{
+    struct wr_compress compress = made("local");
+    struct wr_buf answer;
+    (void)state;
+    compress.is_bypassed = true;
+    compress_log(&compress, &answer);
+    assert_int_not_equal(wr_span_find(wr_buf_view(&answer), WR_LIT("00450 src/"), 0), SIZE_MAX);
+    wr_buf_release(&answer);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_row_holds),
-                                       cmocka_unit_test(an_original_comes_back_to_its_tenant),
-                                       cmocka_unit_test(without_a_store_nothing_leaves)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_may_be_compressed_is), cmocka_unit_test(what_is_passed_by_stays),
+        cmocka_unit_test(each_row_holds), cmocka_unit_test(an_original_comes_back_to_its_tenant),
+        cmocka_unit_test(without_a_store_nothing_leaves)};
     return cmocka_run_group_tests(tests, open_world, close_world);
 }

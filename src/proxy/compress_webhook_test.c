@@ -50,8 +50,47 @@ static void each_row_holds(void **state)
     weir_engine_free(how.engine);
 }
 
+/* With a way back that the request itself offers. */
+static void a_request_that_was_changed_is_sent_back(void **state)
+{
+    struct wr_compress how = {
+        .policy = "auto", .tenant = WR_LIT("local"), .session = {"", 0}, .now_ms = 1};
+    struct wr_buf body, answer;
+    (void)state;
+    assert_int_equal(weir_engine_new(&how.engine, NULL), WEIR_OK);
+    assert_int_equal(weir_store_new_memory(0, &how.store), WEIR_OK);
+    wr_buf_init(&body, WR_CALL_PAGE_BODY_BYTES_MAX);
+    wr_buf_text(&body,
+                "{\"request\":{\"json\":{\"model\":\"gpt-4o\",\"tools\":[{\"type\":\"function\","
+                "\"function\":{\"name\":\"weir_recall\",\"parameters\":{\"type\":\"object\"}}}],"
+                "\"messages\":[{\"role\":\"user\",\"content\":\"go\"},{\"role\":\"assistant\","
+                "\"content\":null,\"tool_calls\":[{\"id\":\"c\",\"type\":\"function\",\"function\":"
+                "{\"name\":\"bash\",\"arguments\":\"{\\\"command\\\":\\\"cat "
+                "log\\\"}\"}}]},{\"role\":\"tool\",\"tool_call_id\":"
+                "\"c\",\"content\":\"");
+    for (int i = 0; i < 900; i++)
+        wr_buf_printf(&body, "%05d src/mod_%d.py: item %d is fine\\n", i, i % 7, i * 7919 % 1000);
+    wr_buf_text(&body, "\"}]}},\"eventType\":\"beforeRequestHook\"}");
+    for (int is_bypassed = 0; is_bypassed < 2; is_bypassed++) {
+        how.is_bypassed = is_bypassed;
+        wr_buf_init(&answer, WR_CALL_PAGE_ANSWER_BYTES_MAX);
+        assert_int_equal(wr_webhook_answer(&how, wr_buf_view(&body), &answer, NULL), WEIR_OK);
+        wr_buf_byte(&answer, '\0');
+        bool is_sent = strstr(answer.bytes, "{\"verdict\":true,\"transformedData\":{\"request\":{"
+                                            "\"json\":{\"model\":\"gpt-4o\",") == answer.bytes;
+        assert_int_equal(is_sent, !is_bypassed);
+        assert_null(strstr(answer.bytes, "00450 src/"));
+        assert_int_equal(strstr(answer.bytes, "weir_recall {") != NULL, is_sent);
+        wr_buf_release(&answer);
+    }
+    wr_buf_release(&body);
+    weir_store_close(how.store);
+    weir_engine_free(how.engine);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_row_holds)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_row_holds),
+                                       cmocka_unit_test(a_request_that_was_changed_is_sent_back)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,12 +5,16 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/span.h"
 #include "proxy/metrics.h"
 #include "tests/test_dir.h"
+#include "tests/test_file.h"
 
 /* ---- what is said on stderr ---- */
 
@@ -244,9 +248,153 @@ static void without_a_store_nobody_looks(void **state)
     wr_store_keeper_free(NULL);
 }
 
+/* ---- the stores of a thread ---- */
+
+static void what_was_decided_has_its_store(void **state)
+{
+    static const struct {
+        enum wr_action action;
+        enum wr_turn_of_mode turn;
+        bool is_on_disk, is_shadow;
+    } rows[] = {{WR_ACTION_PASS, WR_MODE_STAYS, false, false},
+                {WR_ACTION_MEASURE, WR_MODE_STAYS, false, false},
+                {WR_ACTION_MEASURE, WR_MODE_TURNS_WHOLE, true, false},
+                {WR_ACTION_MEASURE, WR_MODE_TURNS_PROJECTED, false, false},
+                {WR_ACTION_SHADOW, WR_MODE_STAYS, false, true},
+                {WR_ACTION_SHADOW, WR_MODE_TURNS_WHOLE, true, false},
+                {WR_ACTION_PROJECT, WR_MODE_STAYS, true, false}};
+    struct wr_test_dir dir = wr_test_dir_new();
+    struct wr_thread_stores stores = {.dir = dir.path, .metrics = wr_metrics_new()};
+    (void)state;
+    wr_thread_stores_open(&stores);
+    struct weir_store *opened = stores.store;
+    assert_non_null(opened);
+    wr_thread_stores_open(&stores);
+    assert_ptr_equal(stores.store, opened);
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
+        struct wr_decision decision = {.action = rows[i].action, .turn = rows[i].turn};
+        struct weir_store *store = wr_thread_stores_for(&stores, &decision);
+        assert_int_equal(store == stores.store, rows[i].is_on_disk);
+        assert_int_equal(store && store == stores.shadow, rows[i].is_shadow);
+        assert_int_equal(store == NULL, !rows[i].is_on_disk && !rows[i].is_shadow);
+    }
+    wr_thread_stores_empty_shadow(&stores);
+    assert_non_null(stores.shadow); /* it was not full */
+    wr_thread_stores_close(&stores);
+    assert_null(stores.store);
+    assert_null(stores.shadow);
+    wr_thread_stores_empty_shadow(&stores);
+    stores.dir = NULL;
+    wr_thread_stores_open(&stores);
+    assert_null(stores.store);
+    wr_test_dir_remove(&dir);
+}
+
+static void a_store_that_fails_is_told_of(void **state)
+{
+    struct wr_thread_stores stores = {.dir = "/dev/null/nowhere", .metrics = wr_metrics_new()};
+    struct ear ear;
+    (void)state;
+    listen_to_stderr(&ear);
+    wr_thread_stores_open(&stores);
+    assert_non_null(strstr(what_was_said(&ear), "nothing new is shortened"));
+    assert_null(stores.store);
+    assert_true(wr_store_state_trouble(stores.metrics) != WEIR_TROUBLE_NONE);
+    assert_false(wr_store_state_has_store(stores.metrics));
+    wr_thread_stores_close(&stores);
+}
+
+static void a_shadow_that_is_full_begins_anew(void **state)
+{
+    struct wr_thread_stores stores = {.metrics = wr_metrics_new()};
+    static char text[1 << 20];
+    struct weir_artifact artifact = {.text = {text, sizeof(text)}};
+    struct weir_batch batch = {.tenant = WR_LIT("local"),
+                               .session = WR_LIT("s"),
+                               .artifacts = &artifact,
+                               .artifacts_count = 1};
+    (void)state;
+    for (size_t i = 0; i < sizeof(text); i++)
+        text[i] = (char)('a' + wr_hash64(wr_span_cut(artifact.text, 0, i & 7)) % 26 + i % 3);
+    assert_int_equal(weir_store_new_memory(4096, &stores.shadow), WEIR_OK);
+    assert_int_not_equal(weir_store_commit(stores.shadow, &batch, NULL), WEIR_OK);
+    assert_int_equal(weir_store_trouble(stores.shadow), WEIR_TROUBLE_FULL);
+    wr_thread_stores_empty_shadow(&stores);
+    assert_null(stores.shadow);
+}
+
+/* ---- what is kept of a projection ---- */
+
+static void what_shadow_decides_is_kept_in_files(void **state)
+{
+    static const char *const ends[] = {"came.json", "made.json", "report.json"};
+    struct wr_test_dir dir = wr_test_dir_new();
+    struct wr_record record;
+    size_t counts[WR_COUNT_OF(ends)] = {0};
+    (void)state;
+    wr_record_init(&record);
+    record.tenant = WR_LIT("local");
+    record.session = WR_LIT("s");
+    (void)snprintf(record.model, sizeof(record.model), "gpt-5");
+    wr_shadow_keep(dir.path, &record, WR_LIT("{\"old\":1}"), WR_LIT("{}"));
+    wr_shadow_keep(dir.path, &record, WR_LIT("{\"came\":1}"), WR_LIT("{\"made\":1}"));
+    DIR *files = opendir(dir.path);
+    assert_non_null(files);
+    for (struct dirent *at; (at = readdir(files));)
+        for (size_t i = 0; i < WR_COUNT_OF(ends); i++) {
+            weir_span name = wr_span_of(at->d_name);
+            char path[WR_TEST_PATH_BYTES + 300];
+            struct stat status;
+            struct wr_buf text;
+            if (!wr_span_ends(name, wr_span_of(ends[i])))
+                continue;
+            counts[i]++;
+            assert_int_equal(name.len, 16 + 1 + strlen(ends[i]));
+            (void)snprintf(path, sizeof(path), "%s/%s", dir.path, at->d_name);
+            assert_int_equal(stat(path, &status), 0);
+            assert_int_equal(status.st_mode & 0777, 0600);
+            wr_buf_init(&text, 65536);
+            assert_true(wr_test_file(path, &text));
+            if (i == 0)
+                assert_true(wr_span_is(wr_buf_view(&text), "{\"came\":1}"));
+            if (i == 1)
+                assert_true(wr_span_is(wr_buf_view(&text), "{\"made\":1}"));
+            if (i == 2)
+                assert_true(wr_span_starts(wr_buf_view(&text), WR_LIT("{\"policy\":")));
+            wr_buf_release(&text);
+        }
+    (void)closedir(files);
+    for (size_t i = 0; i < WR_COUNT_OF(ends); i++)
+        assert_int_equal(counts[i], 1);
+    wr_shadow_keep("/dev/null/nowhere", &record, WR_LIT("{}"), WR_LIT("{}")); /* is no failure */
+    wr_test_dir_remove(&dir);
+}
+
+static void a_tool_that_was_imagined_did_not_come(void **state)
+{
+    static const struct {
+        uint64_t before, tools, own, before_left, tools_left;
+    } rows[] = {{100, 50, 20, 80, 30}, {100, 20, 20, 80, 0}, {100, 19, 20, 100, 19},
+                {20, 20, 20, 20, 20},  {21, 20, 20, 1, 0},   {100, 50, 0, 100, 50}};
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
+        struct wr_record record = {.tokens_before = rows[i].before,
+                                   .own_tools_tokens = rows[i].own};
+        record.came_tokens[WR_CATEGORY_TOOLS] = rows[i].tools;
+        wr_shadow_forget_tool(&record);
+        assert_int_equal(record.tokens_before, rows[i].before_left);
+        assert_int_equal(record.came_tokens[WR_CATEGORY_TOOLS], rows[i].tools_left);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_decided_has_its_store),
+        cmocka_unit_test(a_store_that_fails_is_told_of),
+        cmocka_unit_test(a_shadow_that_is_full_begins_anew),
+        cmocka_unit_test(what_shadow_decides_is_kept_in_files),
+        cmocka_unit_test(a_tool_that_was_imagined_did_not_come),
         cmocka_unit_test(trouble_is_told_once_and_so_is_its_end),
         cmocka_unit_test(what_is_no_trouble_is_not_told),
         cmocka_unit_test(another_file_in_its_place_is_told_once),
