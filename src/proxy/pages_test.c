@@ -133,6 +133,56 @@ static void who_is_ready_says_so_of_its_store(void **state)
     }
 }
 
+static void who_is_ready_reaches_its_upstreams(void **state)
+{
+    static const struct {
+        const char *behaviour, *down[2], *reached; /* names; NULL: none */
+        int status;
+        const char *words;
+    } cases[] = {
+        {"all are reached", {NULL}, "openai", 200, "\r\n\r\nok\n"},
+        {"one of two is not",
+         {"openai"},
+         "anthropic",
+         200,
+         "\r\n\r\nupstream openai: not reached for "},
+        {"the one that was asked is not",
+         {"openai"},
+         NULL,
+         503,
+         "upstream openai: not reached for 7 s\n"},
+        {"none is", {"openai", "anthropic"}, NULL, 503, " s\nupstream anthropic: not reached for "},
+        {"nobody knows it", {"elsewhere"}, NULL, 200, "\r\n\r\nok\n"},
+    };
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
+        struct test_service *s = test_service_new(two);
+        struct wr_upstream_states *states = &s->metrics->upstreams;
+        int status;
+        for (size_t d = 0; d < 2 && cases[i].down[d]; d++)
+            for (int tries = 0; tries < WR_UPSTREAM_TRIES_MIN; tries++)
+                wr_upstream_state_note(states, cases[i].down[d], false, wr_clock_ms() - 7200);
+        if (cases[i].reached)
+            wr_upstream_state_note(states, cases[i].reached, true, 0);
+        const char *got = ask(s, "GET /readyz", "", &status);
+        if (status != cases[i].status || !strstr(got, cases[i].words))
+            fail_msg("%s: %s", cases[i].behaviour, got);
+        test_service_free(s);
+    }
+}
+
+static void the_root_says_what_this_is(void **state)
+{
+    struct test_service *s = test_service_new(two);
+    int status;
+    (void)state;
+    s->config->has_one_upstream = false;
+    const char *got = ask(s, "GET /", "", &status);
+    assert_int_equal(status, 200);
+    assert_non_null(strstr(got, ": a gateway between agents and their models."));
+    test_service_free(s);
+}
+
 static void who_has_no_upstream_is_told_which_there_are(void **state)
 {
     static const struct {
@@ -214,6 +264,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_path_of_our_own_has_its_page),
         cmocka_unit_test(who_is_ready_says_so_of_its_store),
+        cmocka_unit_test(who_is_ready_reaches_its_upstreams),
+        cmocka_unit_test(the_root_says_what_this_is),
         cmocka_unit_test(who_has_no_upstream_is_told_which_there_are),
         cmocka_unit_test(how_an_upstream_failed_has_a_status_and_a_name),
         cmocka_unit_test(our_paths_are_known_by_their_front),
