@@ -8,7 +8,8 @@
  * Why the memo: most pieces of a text have been there before, and the tables of an encoding are
  * larger than the caches near the processor. The memo is small enough to stay in them. A slot is
  * found by a hash of the piece and holds the piece itself, so a wrong count cannot come out of it;
- * a piece that was pushed out is only counted again.
+ * a piece that was pushed out is only counted again. Pieces of the third kind, which are rare and
+ * cost most, have a memo of their own behind it, where tokens do not push them out.
  *
  * Of pieces that the memo does not know several are looked up together (count_from).
  *
@@ -32,6 +33,7 @@ WR_EMBED(wr_cl100k_base_table, "data/cl100k_base.bpe");
 
 enum {
     MEMO_SLOTS_BITS = 13,
+    MERGED_SLOTS_BITS = 12,
     MEMO_PIECE_BYTES_MAX = 14,
     TABLE_HEAD_BYTES = 16,
     IDS_CAP_FIRST = 64,
@@ -46,6 +48,7 @@ struct wr_bpe_scratch {
     const struct wr_bpe *bpe; /* borrowed */
     struct wr_bpe_stack stack;
     struct memo_slot memo[1 << MEMO_SLOTS_BITS];
+    struct memo_slot merged[1 << MERGED_SLOTS_BITS]; /* the same, of pieces that are no token */
 };
 
 static const char *const encoding_names[] = {
@@ -293,6 +296,24 @@ static bool count_single(struct counting *c, bool closed_only)
     return true;
 }
 
+/* The tokens of a piece that is none. */
+static weir_status count_merged(struct counting *c, const struct waiting *w, size_t *count)
+{
+    const struct wr_bpe *bpe = c->scratch->bpe;
+    uint64_t product = (w->memo.head ^ (w->memo.tail * WR_BPE_PREFIX_MIX)) * WR_BPE_PAIR_MIX;
+    struct memo_slot *slot = &c->scratch->merged[product >> (64 - MERGED_SLOTS_BITS)];
+
+    if (w->slot && holds(slot, w->memo)) {
+        *count = slot->tail >> 56;
+        return WEIR_OK;
+    }
+    weir_status status =
+        wr_bpe_merge(bpe, &c->scratch->stack, w->at, w->at + w->len, c->end, count);
+    if (w->slot && !status)
+        *slot = (struct memo_slot){w->memo.head, w->memo.tail | (uint64_t)*count << 56};
+    return status;
+}
+
 static weir_status count_waiting(struct counting *c)
 {
     const struct wr_bpe *bpe = c->scratch->bpe;
@@ -303,7 +324,7 @@ static weir_status count_waiting(struct counting *c)
         size_t count = 1;
         if (w->len > bpe->token_bytes_max ||
             find_piece(bpe, w->at, w->len, w->key) == WR_BPE_NO_RANK)
-            status = wr_bpe_merge(bpe, &c->scratch->stack, w->at, w->at + w->len, c->end, &count);
+            status = count_merged(c, w, &count);
         c->tokens += count;
         if (w->slot && !status)
             *w->slot = (struct memo_slot){w->memo.head, w->memo.tail | (uint64_t)count << 56};
