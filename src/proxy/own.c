@@ -26,7 +26,6 @@
 #include "engine/trail.h"
 #include "mcp/tool.h"
 #include "proxy/own_kept.h"
-#include "proxy/own_memo.h"
 
 enum { RESULT_BYTES_MAX = WR_MCP_PAGE_BYTES_MAX + 4096 };
 

@@ -1,7 +1,7 @@
-/* own_kept.h -- what the store keeps of the proxy's own recall: pins of definitions, marks and
- * texts of exchanges.
+/* own_kept.h -- what is kept of the proxy's own recall: by the store pins of definitions, marks and
+ * texts of exchanges; by a thread what it found there.
  *
- * 1. The store says what a session has. What a thread remembers (own_memo.h) is written into a
+ * 1. The store says what a session has. What a thread remembers is written into a
  *    store that has lost it by the first who goes on with the session, all in one commit; whoever
  *    comes later goes by the store, whatever he remembers.
  * 2. What was lost for good is said to be so there: an empty definition, a mark that has left.
@@ -10,7 +10,55 @@
 #define WR_PROXY_OWN_KEPT_H
 
 #include "proxy/own.h"
-#include "proxy/own_memo.h"
+
+/* ---- what a thread remembers ----
+ *
+ * Of each session the definition of the tool that it began with, and the exchanges found for its
+ * first answers. Forgetting costs a look into the store and changes no byte. There is room for so
+ * many sessions, and for so many bytes of them all; the session that was not used for longest gives
+ * way. What is found lives until the next wr_own_memo_of(). */
+
+/* An exchange that was found. */
+struct wr_own_found {
+    uint32_t answer; /* its number among the client's answers */
+    bool is_left;    /* out, for good */
+    weir_hash key;   /* of its mark */
+    weir_span exchange;
+};
+
+/* One session. Texts are copies of the memo's own. */
+struct wr_own_memo {
+    wr_hash128 session;      /* with its tenant */
+    wr_hash128 pin;          /* of the model and the first turn that these are of: */
+    bool has_none;           /* it is known to have no definition */
+    weir_span definition;    /* kept also for a store that was lost, to be told again */
+    uint64_t replaced_count; /* of the store in which all of this is (weir_store_replacements) */
+    wr_hash128 keys;         /* of the answers looked up so far, chained */
+    uint32_t answers_count;
+    struct wr_own_found *found;
+    uint32_t found_count, found_cap;
+    uint64_t used;
+    size_t bytes;
+};
+
+struct wr_own_memos;
+
+struct wr_own_memos *wr_own_memos_new(size_t bytes_max); /* NULL: no memory */
+void wr_own_memos_free(struct wr_own_memos *memos);      /* NULL is fine */
+
+/* That of a session, empty where nothing is remembered. Others give way where there are too many
+ * bytes. */
+struct wr_own_memo *wr_own_memo_of(struct wr_own_memos *memos, weir_span tenant, weir_span session);
+
+/* The exchange is copied. False: no memory, and nothing was added. */
+bool wr_own_memo_add(struct wr_own_memo *memo, const struct wr_own_found *found);
+/* The newest are taken out, until `count` are left. */
+void wr_own_memo_shorten(struct wr_own_memo *memo, uint32_t count);
+void wr_own_memo_forget_found(struct wr_own_memo *memo);
+/* Empty: the session is known to have none. Out of memory: it stays as it was. */
+void wr_own_memo_define(struct wr_own_memo *memo, wr_hash128 pin, weir_span definition);
+
+/* ---- what the store has ---- */
 
 /* Pins and marks are looked for in the files that are open, wherever those are by now: this sees to
  * it that they are the ones at the path, unless those cannot be opened. */
