@@ -165,6 +165,31 @@ wr_json_id wr_json_find(const struct wr_json *doc, wr_json_id object, const char
     return value;
 }
 
+weir_span wr_json_find_text(const struct wr_json *doc, struct wr_arena *arena, wr_json_id object,
+                            const char *key)
+{
+    wr_json_id id = wr_json_find(doc, object, key);
+    weir_span text = {NULL, 0};
+
+    if (wr_json_is(doc, id, WR_JSON_STRING))
+        text = wr_json_text(doc, arena, id);
+    return text.ptr ? text : (weir_span){"", 0};
+}
+
+int64_t wr_json_find_i64(const struct wr_json *doc, wr_json_id object, const char *key)
+{
+    int64_t number;
+
+    return wr_json_i64(doc, wr_json_find(doc, object, key), &number) ? number : 0;
+}
+
+uint64_t wr_json_find_u64(const struct wr_json *doc, wr_json_id object, const char *key)
+{
+    int64_t number = wr_json_find_i64(doc, object, key);
+
+    return number > 0 ? (uint64_t)number : 0;
+}
+
 bool wr_json_pick(const struct wr_json *doc, wr_json_id object, const char *const *names,
                   size_t count, wr_json_id *values)
 {

@@ -84,9 +84,12 @@ static inline bool wr_json_is(const struct wr_json *doc, wr_json_id id, enum wr_
     return id != WR_JSON_NONE && doc->nodes[id].kind == kind;
 }
 
-/* Walking a container: for (id = wr_json_first(d, c); id != WR_JSON_NONE; id = wr_json_next(d, c,
- * id)). In an object `id` is the key and wr_json_value(id) its value; next goes from key to key.
- * Anything else than a container, NONE included, has no first child. */
+/* Walking a container: WR_JSON_EACH(id, doc, container). In an object `id` is the key and
+ * wr_json_value(id) its value; next goes from key to key. Anything else than a container, NONE
+ * included, has no first child. */
+#define WR_JSON_EACH(id, doc, container)                                    \
+    for (wr_json_id id = wr_json_first(doc, container); id != WR_JSON_NONE; \
+         id = wr_json_next(doc, container, id))
 static inline wr_json_id wr_json_first(const struct wr_json *doc, wr_json_id container)
 {
     if (container == WR_JSON_NONE)
@@ -149,6 +152,13 @@ bool wr_json_pick(const struct wr_json *doc, wr_json_id object, const char *cons
 bool wr_json_i64(const struct wr_json *doc, wr_json_id id, int64_t *number);
 
 uint32_t wr_json_count(const struct wr_json *doc, wr_json_id container); /* elements, or members */
+
+/* What stands under `key`: the text as wr_json_text() has it, or the number. Empty, or 0, where it
+ * is of another kind, not there, or cannot be had; wr_json_find_u64() gives 0 for one below 0. */
+weir_span wr_json_find_text(const struct wr_json *doc, struct wr_arena *arena, wr_json_id object,
+                            const char *key);
+int64_t wr_json_find_i64(const struct wr_json *doc, wr_json_id object, const char *key);
+uint64_t wr_json_find_u64(const struct wr_json *doc, wr_json_id object, const char *key);
 
 /* Unescapes the inside of a JSON string that the reader has accepted. The buffer must have room for
  * inner.len bytes, though less may come out. */

@@ -278,6 +278,23 @@ static void lines_and_columns_count_from_one(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_arena, close_arena)
 
+static void what_stands_under_a_key_is_read_or_nothing(void **state)
+{
+    struct wr_json doc = read_doc("{\"a\":\"x\\ny\",\"n\":-3,\"m\":7,\"f\":1.5,\"o\":{}}");
+    (void)state;
+
+    assert_true(wr_span_is(wr_json_find_text(&doc, &arena, 0, "a"), "x\ny"));
+    assert_true(wr_span_is(wr_json_find_text(&doc, &arena, 0, "n"), ""));
+    assert_true(wr_span_is(wr_json_find_text(&doc, &arena, 0, "none"), ""));
+    assert_true(wr_span_is(wr_json_find_text(&doc, &arena, WR_JSON_NONE, "a"), ""));
+    assert_int_equal(wr_json_find_i64(&doc, 0, "n"), -3);
+    assert_int_equal(wr_json_find_i64(&doc, 0, "f"), 0);
+    assert_int_equal(wr_json_find_u64(&doc, 0, "n"), 0);
+    assert_int_equal(wr_json_find_u64(&doc, 0, "m"), 7);
+    assert_int_equal(wr_json_find_u64(&doc, 0, "a"), 0);
+    assert_int_equal(wr_json_find_u64(&doc, WR_JSON_NONE, "m"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -291,6 +308,7 @@ int main(void)
         TEST(find_takes_the_last_of_equal_keys),
         TEST(pick_finds_all_in_one_walk),
         TEST(integers_are_plain_and_in_range),
+        TEST(what_stands_under_a_key_is_read_or_nothing),
         TEST(lines_and_columns_count_from_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -211,6 +211,24 @@ void wr_json_member_null(struct wr_json_writer *writer, const char *key)
     wr_json_write_null(writer);
 }
 
+void wr_json_member_raw(struct wr_json_writer *writer, const char *key, weir_span json)
+{
+    wr_json_write_key(writer, key);
+    wr_json_write_raw(writer, json);
+}
+
+void wr_json_member_object(struct wr_json_writer *writer, const char *key)
+{
+    wr_json_write_key(writer, key);
+    wr_json_write_object(writer);
+}
+
+void wr_json_member_array(struct wr_json_writer *writer, const char *key)
+{
+    wr_json_write_key(writer, key);
+    wr_json_write_array(writer);
+}
+
 void wr_json_write_newline(struct wr_json_writer *writer)
 {
     writer->newline_due = true;

@@ -51,6 +51,11 @@ void wr_json_member_fixed(struct wr_json_writer *writer, const char *key, double
                           int decimals);
 void wr_json_member_bool(struct wr_json_writer *writer, const char *key, bool value);
 void wr_json_member_null(struct wr_json_writer *writer, const char *key);
+void wr_json_member_raw(struct wr_json_writer *writer, const char *key, weir_span json);
+
+/* A member that is an object or an array, which is open then. */
+void wr_json_member_object(struct wr_json_writer *writer, const char *key);
+void wr_json_member_array(struct wr_json_writer *writer, const char *key);
 
 /* A line break before the next item (behind its comma) or the next end, so that long output has one
  * record a line. */

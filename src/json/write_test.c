@@ -93,10 +93,18 @@ static void a_member_is_a_key_and_a_value(void **state)
     wr_json_member_bool(&w, "true", true);
     wr_json_member_bool(&w, "false", false);
     wr_json_member_null(&w, "null");
+    wr_json_member_raw(&w, "raw", WR_LIT("[ 1 ]"));
+    wr_json_member_object(&w, "object");
+    wr_json_member_i64(&w, "in", -1);
+    wr_json_write_object_end(&w);
+    wr_json_member_array(&w, "array");
+    wr_json_write_i64(&w, 2);
+    wr_json_write_array_end(&w);
     wr_json_write_object_end(&w);
     assert_wrote(&buf, "{\"text\":\"a\\\"b\",\"empty\":\"\",\"word\":\"c\\n\",\"no word\":null,"
                        "\"number\":7,\"largest\":9223372036854775807,\"fixed\":-0.13,"
-                       "\"true\":true,\"false\":false,\"null\":null}");
+                       "\"true\":true,\"false\":false,\"null\":null,\"raw\":[ 1 ],"
+                       "\"object\":{\"in\":-1},\"array\":[2]}");
     wr_buf_release(&buf);
 }
 
