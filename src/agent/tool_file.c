@@ -21,6 +21,7 @@
 #include "agent/toolbox.h"
 #include "base/hash.h"
 #include "base/limits.h"
+#include "base/os.h"
 #include "base/span.h"
 #include "base/text.h"
 
@@ -57,19 +58,6 @@ const char *wr_file_read(const char *path, struct wr_buf *into)
     return why;
 }
 
-static const char *write_file_whole(int fd, weir_span content)
-{
-    while (content.len) {
-        ssize_t bytes = write(fd, content.ptr, content.len);
-        if (bytes < 0 && errno == EINTR)
-            continue;
-        if (bytes < 0)
-            return strerror(errno);
-        content = wr_span_cut(content, (size_t)bytes, content.len);
-    }
-    return NULL;
-}
-
 const char *wr_file_replace(const char *path, weir_span content)
 {
     char target[PATH_MAX], temporary[PATH_MAX + 16];
@@ -86,7 +74,7 @@ const char *wr_file_replace(const char *path, weir_span content)
     int fd = mkstemp(temporary);
     if (fd < 0)
         return strerror(errno);
-    const char *why = write_file_whole(fd, content);
+    const char *why = wr_os_write_all(fd, content) ? NULL : strerror(errno);
     if (!why && (fchmod(fd, mode) || fsync(fd)))
         why = strerror(errno);
     if (close(fd) && !why)

@@ -8,6 +8,7 @@
 #ifndef WR_BASE_OS_H
 #define WR_BASE_OS_H
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -15,6 +16,9 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <time.h>
+#include <unistd.h>
+
+#include "weir/span.h"
 
 #if defined(__linux__) && !defined(WR_OS_PLAIN)
 #define WR_OS_IS_LINUX 1
@@ -48,6 +52,20 @@ void wr_os_wake_heard(const struct wr_os_wake *wake); /* it can be polled for th
 void wr_os_wake_close(struct wr_os_wake *wake);
 
 /* ---- files ---- */
+
+/* Writes all of it, however often the system takes a part. False: errno. */
+static inline bool wr_os_write_all(int fd, weir_span bytes)
+{
+    while (bytes.len) {
+        ssize_t put = write(fd, bytes.ptr, bytes.len);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put <= 0)
+            return false;
+        bytes = (weir_span){bytes.ptr + put, bytes.len - (size_t)put};
+    }
+    return true;
+}
 
 /* What was written is on the disk when it returns: 0, or -1 and errno. */
 int wr_os_sync(int fd);

@@ -16,6 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/span.h"
+
 static bool is_closed_on_exec(int fd)
 {
     return fcntl(fd, F_GETFD) & FD_CLOEXEC;
@@ -57,6 +59,47 @@ static int is_told(const struct wr_os_wake *wake)
 {
     struct pollfd poll_it = {.fd = wake->poll_fd, .events = POLLIN};
     return poll(&poll_it, 1, 0);
+}
+
+struct lot {
+    int to;
+    weir_span bytes;
+    bool is_written;
+};
+
+static void *write_lot(void *user)
+{
+    struct lot *lot = user;
+    lot->is_written = wr_os_write_all(lot->to, lot->bytes);
+    (void)close(lot->to);
+    return NULL;
+}
+
+/* A pipe takes 64 KiB at a time. */
+static void all_is_written_in_as_many_parts_as_it_takes(void **state)
+{
+    static char bytes[300000], got[4096];
+    int ends[2];
+    size_t count = 0;
+    ssize_t part;
+    pthread_t writer;
+    (void)state;
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        bytes[i] = (char)('a' + i % 23);
+    assert_int_equal(wr_os_pipe(ends), 0);
+    struct lot lot = {.to = ends[1], .bytes = {bytes, sizeof(bytes)}};
+    assert_int_equal(fcntl(ends[1], F_SETFL, 0), 0);
+    assert_int_equal(pthread_create(&writer, NULL, write_lot, &lot), 0);
+    while ((part = read(ends[0], got, sizeof(got))) > 0) {
+        assert_memory_equal(got, bytes + count, (size_t)part);
+        count += (size_t)part;
+    }
+    (void)pthread_join(writer, NULL);
+    (void)close(ends[0]);
+    assert_true(lot.is_written);
+    assert_int_equal(count, sizeof(bytes));
+    assert_false(wr_os_write_all(-1, WR_LIT("a")));
+    assert_true(wr_os_write_all(-1, WR_LIT("")));
 }
 
 static void a_wake_is_heard_once(void **state)
@@ -236,6 +279,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(descriptors_are_not_inherited),
         cmocka_unit_test(a_child_closes_what_it_shall_not_have),
+        cmocka_unit_test(all_is_written_in_as_many_parts_as_it_takes),
         cmocka_unit_test(a_wake_is_heard_once),
         cmocka_unit_test(a_file_has_its_times),
         cmocka_unit_test(a_signal_is_waited_for),

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/os.h"
 #include "base/span.h"
 #include "cli/open.h"
 #include "hook/presence.h"
@@ -39,18 +40,6 @@ struct stream {
     bool is_over; /* nobody reads the answers any more */
 };
 
-static bool write_stdout(weir_span bytes)
-{
-    while (bytes.len) {
-        ssize_t written = write(STDOUT_FILENO, bytes.ptr, bytes.len);
-        if (written < 0 && errno != EINTR)
-            return false;
-        if (written > 0)
-            bytes = wr_span_cut(bytes, (size_t)written, bytes.len);
-    }
-    return true;
-}
-
 static void on_line(void *user, weir_span line, bool is_too_long)
 {
     struct stream *stream = user;
@@ -62,7 +51,8 @@ static void on_line(void *user, weir_span line, bool is_too_long)
         wr_mcp_answer_too_long(&answer);
     else
         wr_mcp_answer(stream->mcp, wr_span_of(stream->tenant), &stream->peer, line, &answer);
-    if (answer.message.len && (!write_stdout(answer.message) || !write_stdout(WR_LIT("\n"))))
+    if (answer.message.len && (!wr_os_write_all(STDOUT_FILENO, answer.message) ||
+                               !wr_os_write_all(STDOUT_FILENO, WR_LIT("\n"))))
         stream->is_over = true;
 }
 

@@ -25,6 +25,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/limits.h"
+#include "base/os.h"
 #include "base/span.h"
 #include "base/text.h"
 #include "json/json.h"
@@ -139,17 +140,6 @@ static void remove_folders(const char *path, const char *made)
 
 /* ---- files ---- */
 
-static bool write_all(int fd, weir_span text)
-{
-    while (text.len) {
-        ssize_t bytes = write(fd, text.ptr, text.len);
-        if (bytes <= 0)
-            return false;
-        text = wr_span_from(text, (size_t)bytes);
-    }
-    return true;
-}
-
 /* Its name is known, so that what a process left that was killed can be taken away. */
 static bool name_new_file(const char *path, char name[PATH_MAX])
 {
@@ -184,7 +174,7 @@ static bool replace_file(const char *path, weir_span text, mode_t mode)
     int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd >= 0)
         keep_group(fd, path);
-    bool ok = fd >= 0 && write_all(fd, text) && !fchmod(fd, mode & 07777) && !fsync(fd);
+    bool ok = fd >= 0 && wr_os_write_all(fd, text) && !fchmod(fd, mode & 07777) && !fsync(fd);
     if (fd >= 0 && close(fd))
         ok = false;
     if (ok && !rename(temporary, path))
@@ -370,8 +360,7 @@ bool wr_install_is_there(const struct wr_install *install)
 static void write_edit(struct wr_json_writer *w, const struct wr_edit *edit)
 {
     wr_json_write_object(w);
-    wr_json_write_key(w, "keys");
-    wr_json_write_array(w);
+    wr_json_member_array(w, "keys");
     for (size_t i = 0; edit->keys[i]; i++)
         wr_json_write_text(w, wr_span_of(edit->keys[i]));
     wr_json_write_array_end(w);
@@ -389,8 +378,7 @@ static void write_list(const struct wr_install *install, const char *made, struc
     wr_json_member_number(&w, "version", 1);
     wr_json_member_word(&w, "made", made);
     wr_json_member_number(&w, "service", install->options.service);
-    wr_json_write_key(&w, "files");
-    wr_json_write_array(&w);
+    wr_json_member_array(&w, "files");
     for (size_t i = 0; i < install->files_count; i++) {
         const struct wr_install_file *file = &install->files[i];
         wr_json_write_newline(&w);
@@ -402,8 +390,7 @@ static void write_list(const struct wr_install *install, const char *made, struc
         wr_json_member_number(&w, "mode", file->mode);
         wr_json_member_word(&w, "before", file->before_sum);
         wr_json_member_word(&w, "after", file->after_sum);
-        wr_json_write_key(&w, "edits");
-        wr_json_write_array(&w);
+        wr_json_member_array(&w, "edits");
         for (size_t j = 0; j < file->edits_count; j++)
             write_edit(&w, &file->edits[j]);
         wr_json_write_array_end(&w);

@@ -319,17 +319,6 @@ void wr_plan_keep(struct wr_notes *notes, struct weir_request *request, weir_spa
 
 enum { PATH_BYTES_MAX = 4096 };
 
-static bool write_all(int fd, weir_span text)
-{
-    while (text.len) {
-        ssize_t bytes = write(fd, text.ptr, text.len);
-        if (bytes <= 0)
-            return false;
-        text = wr_span_cut(text, (size_t)bytes, text.len);
-    }
-    return true;
-}
-
 static void replace_file(const char *dir, uint64_t name, const char *what, weir_span text)
 {
     char path[PATH_BYTES_MAX], draft[PATH_BYTES_MAX + 8];
@@ -342,7 +331,7 @@ static void replace_file(const char *dir, uint64_t name, const char *what, weir_
     int fd = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return;
-    bool ok = write_all(fd, text);
+    bool ok = wr_os_write_all(fd, text);
     if (close(fd) || !ok || rename(draft, path))
         (void)unlink(draft);
 }

@@ -97,24 +97,10 @@ weir_status wr_disk_read(const char *path, struct wr_buf *into, struct weir_err 
     return wr_disk_read_from(path, 0, into, err);
 }
 
-static bool write_all(int fd, weir_span bytes)
-{
-    while (bytes.len) {
-        ssize_t put = write(fd, bytes.ptr, bytes.len);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0)
-            return false;
-        bytes.ptr += put;
-        bytes.len -= (size_t)put;
-    }
-    return true;
-}
-
 weir_status wr_disk_append(int fd, uint64_t *end, weir_span bytes, const char *path,
                            struct weir_err *err)
 {
-    if (write_all(fd, bytes)) {
+    if (wr_os_write_all(fd, bytes)) {
         *end += bytes.len;
         return WEIR_OK;
     }

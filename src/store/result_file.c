@@ -15,6 +15,7 @@
 
 #include "base/ascii.h"
 #include "base/err.h"
+#include "base/os.h"
 #include "store/store.h"
 #include "weir/store_host.h"
 
@@ -109,26 +110,12 @@ static bool open_draft(int folder, struct draft *draft)
     return false;
 }
 
-static bool write_all(int fd, weir_span text)
-{
-    while (text.len) {
-        ssize_t put = write(fd, text.ptr, text.len);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0)
-            return false;
-        text.ptr += put;
-        text.len -= (size_t)put;
-    }
-    return true;
-}
-
 static bool replace(int folder, const char *name, weir_span text)
 {
     struct draft draft;
     if (!open_draft(folder, &draft))
         return false;
-    bool ok = write_all(draft.fd, text);
+    bool ok = wr_os_write_all(draft.fd, text);
     int code = errno;
     if (close(draft.fd) && ok) {
         ok = false;
