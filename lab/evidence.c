@@ -476,8 +476,7 @@ static weir_status take_content(struct finding *f, const struct wr_json *answer)
     }
     if (!wr_json_is(answer, content, WR_JSON_ARRAY))
         return WEIR_OK;
-    for (wr_json_id part = wr_json_first(answer, content); part != WR_JSON_NONE;
-         part = wr_json_next(answer, content, part)) {
+    WR_JSON_EACH(part, answer, content) {
         wr_json_id id = wr_json_find(answer, part, "text");
         if (!wr_json_is(answer, id, WR_JSON_STRING))
             continue;

@@ -108,8 +108,7 @@ static void write_trouble(struct wr_json_writer *w, const struct wr_import_troub
     wr_json_member_word(w, "path", item->path);
     wr_json_member_bool(w, "left_out", item->is_left_out);
     wr_json_member_word(w, "why", item->why);
-    wr_json_write_key(w, "notes");
-    wr_json_write_object(w);
+    wr_json_member_object(w, "notes");
     for (int i = 0; i < WR_IMPORT_NOTES; i++) {
         if (!item->notes[i])
             continue;
@@ -122,8 +121,7 @@ static void write_trouble(struct wr_json_writer *w, const struct wr_import_troub
 
 void wr_import_troubles_json(struct wr_import_troubles *t, struct wr_json_writer *w)
 {
-    wr_json_write_key(w, "troubles");
-    wr_json_write_array(w);
+    wr_json_member_array(w, "troubles");
     if (t && !t->status && t->count) {
         qsort(t->items, t->count, sizeof(*t->items), by_path);
         for (size_t i = 0; i < t->count; i++)

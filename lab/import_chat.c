@@ -88,9 +88,9 @@ static void read_chat_output(struct wr_importer *in, struct wr_draft *d, wr_node
     wr_draft_append(d, output, wr_node_inner(content));
     wr_draft_model(d, wr_node_text(in, wr_node_get(message, "model")));
     WR_NODE_EACH(block, content)
-    read_chat_block(in, d, output, block);
+        read_chat_block(in, d, output, block);
     WR_NODE_EACH(call, wr_node_get(message, "tool_calls"))
-    read_chat_call(in, d, output, call);
+        read_chat_call(in, d, output, call);
     if (wr_node_is(legacy, WR_JSON_OBJECT))
         wr_draft_call(d, output, WR_LIT(""), wr_node_text(in, wr_node_get(legacy, "name")),
                       wr_import_arguments(d, wr_node_get(legacy, "arguments")));
@@ -101,9 +101,9 @@ static void read_chat_user(struct wr_importer *in, struct wr_draft *d, wr_node m
 {
     wr_node content = wr_node_get(message, "content");
     WR_NODE_EACH(block, content)
-    if (wr_node_text_is(wr_node_get(block, "type"), "tool_result"))
-        wr_draft_result(d, wr_node_text(in, wr_node_get(block, "tool_use_id")),
-                        wr_import_content(in, d, wr_node_get(block, "content"), NULL), time_ms);
+        if (wr_node_text_is(wr_node_get(block, "type"), "tool_result"))
+            wr_draft_result(d, wr_node_text(in, wr_node_get(block, "tool_use_id")),
+                            wr_import_content(in, d, wr_node_get(block, "content"), NULL), time_ms);
     wr_draft_say(d, WEIR_ROLE_USER, wr_import_content(in, d, content, "tool_result"), time_ms);
 }
 
@@ -169,12 +169,11 @@ static bool claims_tau(wr_node document)
 static weir_status read_tau_log(struct wr_importer *in)
 {
     wr_node runs = wr_import_root(in);
-    WR_NODE_EACH(run, runs)
-    {
+    WR_NODE_EACH(run, runs) {
         struct wr_draft draft;
         wr_import_begin_draft(in, &draft);
         WR_NODE_EACH(message, wr_node_get(run, "traj"))
-        wr_import_chat_message(in, &draft, message);
+            wr_import_chat_message(in, &draft, message);
         wr_import_end_draft(in, &draft);
         if (in->status)
             break;

@@ -111,15 +111,14 @@ static void read_claude_output(struct claude *c, wr_node entry, int64_t time_ms)
     c->newest_output = output;
     wr_draft_append(&c->draft, output, wr_node_inner(content));
     WR_NODE_EACH(block, content)
-    read_claude_block(c, output, block);
+        read_claude_block(c, output, block);
 }
 
 static void read_claude_user(struct claude *c, wr_node entry, int64_t time_ms)
 {
     wr_node content = wr_node_get(wr_node_get(entry, "message"), "content");
     c->newest_output = WR_DRAFT_NONE;
-    WR_NODE_EACH(block, content)
-    {
+    WR_NODE_EACH(block, content) {
         if (wr_node_text_is(wr_node_get(block, "type"), "tool_result"))
             wr_draft_result(
                 &c->draft, wr_node_text(c->in, wr_node_get(block, "tool_use_id")),
@@ -175,7 +174,7 @@ static void read_system(struct claude *c, wr_node entry)
             return;
         wr_draft_keep_all(&c->draft);
         WR_NODE_EACH(id, cleared)
-        wr_draft_clear(&c->draft, wr_draft_find_call(&c->draft, wr_node_text(c->in, id)));
+            wr_draft_clear(&c->draft, wr_draft_find_call(&c->draft, wr_node_text(c->in, id)));
     } else {
         wr_import_note(c->in, WR_IMPORT_ENTRY_OTHER);
     }

@@ -133,7 +133,7 @@ static void read_compaction(struct codex *c, wr_node payload, int64_t time_ms)
     if (wr_node_is(history, WR_JSON_ARRAY)) {
         uint32_t first = c->draft.messages_count;
         WR_NODE_EACH(item, history)
-        read_codex_item(c, item, time_ms);
+            read_codex_item(c, item, time_ms);
         wr_draft_keep(&c->draft, c->instructions);
         for (uint32_t i = first; i < c->draft.messages_count; i++)
             wr_draft_keep(&c->draft, i);

@@ -42,9 +42,9 @@ static void read_copilot_output(struct copilot *c, wr_node data, int64_t time_ms
         wr_draft_answer(&c->draft, wr_node_inner(wr_node_get(data, "content")), time_ms);
     wr_draft_model(&c->draft, wr_node_text(c->in, wr_node_get(data, "model")));
     WR_NODE_EACH(request, requests)
-    wr_draft_call(&c->draft, message, wr_node_text(c->in, wr_node_get(request, "toolCallId")),
-                  wr_node_text(c->in, wr_node_get(request, "name")),
-                  wr_import_arguments(&c->draft, wr_node_get(request, "arguments")));
+        wr_draft_call(&c->draft, message, wr_node_text(c->in, wr_node_get(request, "toolCallId")),
+                      wr_node_text(c->in, wr_node_get(request, "name")),
+                      wr_import_arguments(&c->draft, wr_node_get(request, "arguments")));
 }
 
 static void read_copilot_result(struct copilot *c, wr_node data, int64_t time_ms)

@@ -101,7 +101,7 @@ static void read_gemini_message(struct gemini *g, wr_node message)
     uint32_t output = wr_draft_answer(&g->draft, text, time_ms);
     wr_draft_model(&g->draft, wr_node_text(g->in, wr_node_get(message, "model")));
     WR_NODE_EACH(call, wr_node_get(message, "toolCalls"))
-    read_gemini_call(g, output, call);
+        read_gemini_call(g, output, call);
 }
 
 static void read_replacement(struct gemini *g, wr_node messages)
@@ -111,7 +111,7 @@ static void read_replacement(struct gemini *g, wr_node messages)
         return;
     g->draft.is_hiding = true;
     WR_NODE_EACH(message, messages)
-    read_gemini_message(g, message);
+        read_gemini_message(g, message);
     g->draft.is_hiding = false;
     for (uint32_t i = first; i < g->draft.messages_count; i++)
         wr_draft_keep(&g->draft, i);
@@ -195,7 +195,7 @@ static weir_status read_gemini_log(struct wr_importer *in)
         read_gemini_lines(&g);
     else
         WR_NODE_EACH(message, wr_node_get(wr_import_root(in), "messages"))
-    read_gemini_message(&g, message);
+            read_gemini_message(&g, message);
     wr_import_end_draft(in, &g.draft);
     return in->status;
 }

@@ -28,7 +28,7 @@ static struct message message_of(wr_node value)
         m.fields = kwargs;
         m.type = WR_LIT("");
         WR_NODE_EACH(name, wr_node_get(value, "id"))
-        m.type = wr_node_inner(name);
+            m.type = wr_node_inner(name);
     } else if (wr_node_is(data, WR_JSON_OBJECT)) {
         m.fields = data;
     }
@@ -67,8 +67,7 @@ static void read_langchain_calls(struct wr_importer *in, struct wr_draft *d, uin
     wr_node as_sent = wr_node_get(wr_node_get(fields, "additional_kwargs"), "tool_calls");
     if (wr_node_first(calls).id == WR_JSON_NONE)
         calls = as_sent;
-    WR_NODE_EACH(call, calls)
-    {
+    WR_NODE_EACH(call, calls) {
         wr_node function = wr_node_get(call, "function"), arguments = wr_node_get(call, "args");
         if (wr_node_is(function, WR_JSON_OBJECT))
             arguments = wr_node_get(function, "arguments");
@@ -89,8 +88,7 @@ static void read_langchain_output(struct wr_importer *in, struct wr_draft *d, wr
     if (model.id == WR_JSON_NONE)
         model = wr_node_get(metadata, "model");
     wr_draft_model(d, wr_node_text(in, model));
-    WR_NODE_EACH(block, content)
-    {
+    WR_NODE_EACH(block, content) {
         wr_node text = wr_node_get(block, "text");
         wr_draft_append(d, output, wr_node_inner(wr_node_is(block, WR_JSON_STRING) ? block : text));
     }

@@ -136,7 +136,7 @@ static weir_status read_mini_swe_log(struct wr_importer *in)
     wr_draft_model(&draft,
                    wr_node_text(in, wr_node_get(wr_node_get(config, "model"), "model_name")));
     WR_NODE_EACH(message, wr_node_get(root, "messages"))
-    read_mini_swe_message(in, &draft, message);
+        read_mini_swe_message(in, &draft, message);
     wr_import_end_draft(in, &draft);
     return in->status;
 }

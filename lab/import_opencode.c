@@ -54,8 +54,8 @@ static bool list_pruned(struct opencode *o, wr_node messages)
 {
     uint32_t count = 0;
     WR_NODE_EACH(message, messages)
-    WR_NODE_EACH(part, wr_node_get(message, "parts"))
-    count += pruned_ms(part) != WR_SESSION_NO_TIME;
+        WR_NODE_EACH(part, wr_node_get(message, "parts"))
+            count += pruned_ms(part) != WR_SESSION_NO_TIME;
     o->pruned = WR_ARENA_ARRAY(&o->in->scratch, struct pruned, count);
     o->by_time = WR_ARENA_ARRAY(&o->in->scratch, struct pruned *, count);
     if (!o->pruned || !o->by_time) {
@@ -63,14 +63,13 @@ static bool list_pruned(struct opencode *o, wr_node messages)
         return false;
     }
     WR_NODE_EACH(message, messages)
-    WR_NODE_EACH(part, wr_node_get(message, "parts"))
-    {
-        int64_t time_ms = pruned_ms(part);
-        if (time_ms == WR_SESSION_NO_TIME)
-            continue;
-        o->by_time[o->pruned_count] = &o->pruned[o->pruned_count];
-        o->pruned[o->pruned_count++] = (struct pruned){time_ms, WR_DRAFT_NONE};
-    }
+        WR_NODE_EACH(part, wr_node_get(message, "parts")) {
+            int64_t time_ms = pruned_ms(part);
+            if (time_ms == WR_SESSION_NO_TIME)
+                continue;
+            o->by_time[o->pruned_count] = &o->pruned[o->pruned_count];
+            o->pruned[o->pruned_count++] = (struct pruned){time_ms, WR_DRAFT_NONE};
+        }
     qsort(o->by_time, count, sizeof(o->by_time[0]), by_time);
     return true;
 }
@@ -92,8 +91,7 @@ static void read_opencode_user(struct opencode *o, wr_node parts, int64_t time_m
 {
     uint32_t message = WR_DRAFT_NONE;
     bool is_compaction = false;
-    WR_NODE_EACH(part, parts)
-    {
+    WR_NODE_EACH(part, parts) {
         wr_node type = wr_node_get(part, "type");
         weir_span text = wr_node_inner(wr_node_get(part, "text"));
         if (wr_node_text_is(type, "compaction")) {
@@ -158,8 +156,7 @@ static void read_part(struct opencode *o, wr_node part, int64_t time_ms, uint32_
 static bool is_subtask(wr_node parts)
 {
     bool calls_task = false;
-    WR_NODE_EACH(part, parts)
-    {
+    WR_NODE_EACH(part, parts) {
         if (wr_node_text_is(wr_node_get(part, "type"), "step-start"))
             return false;
         calls_task |= wr_node_text_is(wr_node_get(part, "tool"), "task");
@@ -172,7 +169,7 @@ static void read_opencode_output(struct opencode *o, wr_node info, wr_node parts
     uint32_t output = wr_draft_answer(&o->draft, WR_LIT(""), time_ms);
     wr_draft_model(&o->draft, wr_node_text(o->in, wr_node_get(info, "modelID")));
     WR_NODE_EACH(part, parts)
-    read_part(o, part, time_ms, &output);
+        read_part(o, part, time_ms, &output);
     if (is_subtask(parts))
         wr_draft_by_host(&o->draft, output);
     if (o->question == WR_DRAFT_NONE || !wr_node_is_true(info, "summary"))
@@ -192,8 +189,7 @@ static weir_status read_opencode_log(struct wr_importer *in)
     o.draft.missing = "[Tool execution was interrupted]";
     if (!list_pruned(&o, messages))
         return in->status;
-    WR_NODE_EACH(message, messages)
-    {
+    WR_NODE_EACH(message, messages) {
         wr_node info = wr_node_get(message, "info"), parts = wr_node_get(message, "parts");
         wr_node role = wr_node_get(info, "role");
         int64_t time_ms = wr_node_time(wr_node_get(wr_node_get(info, "time"), "created"));

@@ -164,7 +164,7 @@ static void read_condensation(struct openhands *o, wr_node fields)
     if (wr_draft_compact(&o->draft) == WR_DRAFT_NONE)
         return;
     WR_NODE_EACH(id, wr_node_get(fields, "forgotten_event_ids"))
-    forget(o, &f, wr_node_name(o->in, id));
+        forget(o, &f, wr_node_name(o->in, id));
     forget_range(o, &f, wr_node_get(fields, "forgotten_events_start_id"),
                  wr_node_get(fields, "forgotten_events_end_id"));
     keep_rest(o, &f, wr_node_inner(wr_node_get(fields, "summary")));
@@ -180,8 +180,8 @@ static wr_node written_arguments(wr_node metadata)
     wr_node calls = wr_node_get(wr_node_get(wr_node_first(choices), "message"), "tool_calls");
     weir_span id = wr_node_inner(wr_node_get(metadata, "tool_call_id"));
     WR_NODE_EACH(call, calls)
-    if (wr_span_eq(wr_node_inner(wr_node_get(call, "id")), id))
-        return wr_node_get(wr_node_get(call, "function"), "arguments");
+        if (wr_span_eq(wr_node_inner(wr_node_get(call, "id")), id))
+            return wr_node_get(wr_node_get(call, "function"), "arguments");
     return (wr_node){metadata.doc, WR_JSON_NONE};
 }
 
@@ -345,12 +345,11 @@ static void read_history(struct wr_importer *in, wr_node history, wr_node record
     wr_node config = wr_node_get(wr_node_get(record, "metadata"), "llm_config");
     begin(&o, in);
     wr_draft_model(&o.draft, wr_node_text(in, wr_node_get(config, "model")));
-    WR_NODE_EACH(event, history)
-    {
+    WR_NODE_EACH(event, history) {
         if (!wr_node_is(event, WR_JSON_ARRAY))
             read_openhands_event(&o, event);
         WR_NODE_EACH(one, event)
-        read_openhands_event(&o, one);
+            read_openhands_event(&o, one);
     }
     wr_import_end_draft(in, &o.draft);
 }
@@ -525,8 +524,8 @@ static void read_openhands_messages_words(struct wr_importer *in, struct wr_draf
 static bool has_calls(wr_node messages)
 {
     WR_NODE_EACH(message, messages)
-    if (wr_node_first(wr_node_get(message, "tool_calls")).id != WR_JSON_NONE)
-        return true;
+        if (wr_node_first(wr_node_get(message, "tool_calls")).id != WR_JSON_NONE)
+            return true;
     return false;
 }
 
@@ -547,8 +546,7 @@ static void read_record(struct wr_importer *in, wr_node record)
     struct wr_draft draft;
     wr_import_begin_draft(in, &draft);
     wr_draft_model(&draft, model_of(in, record));
-    WR_NODE_EACH(message, messages)
-    {
+    WR_NODE_EACH(message, messages) {
         if (is_by_api)
             wr_import_chat_message(in, &draft, message);
         else

@@ -49,8 +49,8 @@ static bool claims_pi_line(wr_node line)
 static bool claims_pi(wr_node document)
 {
     WR_NODE_EACH(message, wr_node_get(document, "messages"))
-    if (is_pi_message(message))
-        return true;
+        if (is_pi_message(message))
+            return true;
     return false;
 }
 
@@ -70,8 +70,7 @@ static void read_pi_output(struct pi *p, wr_node message, int64_t time_ms)
     }
     uint32_t output = wr_draft_answer(&p->draft, wr_node_inner(content), time_ms);
     wr_draft_model(&p->draft, wr_node_text(p->in, wr_node_get(message, "model")));
-    WR_NODE_EACH(block, content)
-    {
+    WR_NODE_EACH(block, content) {
         wr_node type = wr_node_get(block, "type");
         if (wr_node_text_is(type, "text"))
             wr_draft_append(&p->draft, output, wr_node_inner(wr_node_get(block, "text")));

@@ -68,7 +68,7 @@ static void read_tool(struct swe *s, wr_node entry, weir_span text)
     if (wr_node_first(ids).id == WR_JSON_NONE)
         wr_draft_result(&s->draft, WR_LIT(""), text, WR_SESSION_NO_TIME);
     WR_NODE_EACH(id, ids)
-    wr_draft_result(&s->draft, wr_node_text(s->in, id), text, WR_SESSION_NO_TIME);
+        wr_draft_result(&s->draft, wr_node_text(s->in, id), text, WR_SESSION_NO_TIME);
     s->is_pending = false;
 }
 
@@ -113,7 +113,7 @@ static weir_status read_swe_agent_log(struct wr_importer *in)
     wr_import_begin_draft(in, &s.draft);
     read_swe_agent_model(&s, wr_node_get(root, "replay_config"));
     WR_NODE_EACH(entry, wr_node_get(root, "history"))
-    read_swe_agent_entry(&s, entry);
+        read_swe_agent_entry(&s, entry);
     wr_import_end_draft(in, &s.draft);
     return in->status;
 }

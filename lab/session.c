@@ -219,8 +219,7 @@ static weir_status list_calls(const struct message *m, struct wr_arena *arena, s
     if (!calls)
         return wr_arena_status(arena);
     line->calls = calls;
-    for (wr_json_id call = wr_json_first(doc, list); call != WR_JSON_NONE;
-         call = wr_json_next(doc, list, call)) {
+    WR_JSON_EACH(call, doc, list) {
         wr_json_id function = wr_json_find(doc, call, "function");
         wr_json_id name = wr_json_find(doc, function, "name"),
                    arguments = wr_json_find(doc, function, "arguments");

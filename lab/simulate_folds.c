@@ -287,8 +287,7 @@ void wr_simulate_folds_table(const struct wr_simulate_folds *folds, uint32_t col
 static void write_figures(struct wr_json_writer *w, const struct wr_simulate_report *report,
                           uint32_t policy, const char *key)
 {
-    wr_json_write_key(w, key);
-    wr_json_write_object(w);
+    wr_json_member_object(w, key);
     wr_json_member_fixed(w, "floor_multiple", multiple_of(report, policy), 6);
     for (int f = 0; f < FIGURES; f++)
         wr_json_member_fixed(w, figure_keys[f], figure_of(report, policy, (enum figure)f), 6);
@@ -303,14 +302,12 @@ static void write_policy_json(struct wr_json_writer *w, const struct wr_simulate
     wr_json_member_word(w, "policy", folds->held->options.policies[policy]);
     write_figures(w, folds->fitted, policy, "fitted");
     write_figures(w, folds->held, policy, "held_out");
-    wr_json_write_key(w, "overfitting");
-    wr_json_write_array(w);
+    wr_json_member_array(w, "overfitting");
     for (int f = 0; f < FIGURES; f++)
         if (is_overfitted(folds, policy, (enum figure)f))
             wr_json_write_text(w, wr_span_of(figure_keys[f]));
     wr_json_write_array_end(w);
-    wr_json_write_key(w, "by_repository");
-    wr_json_write_array(w);
+    wr_json_member_array(w, "by_repository");
     for (uint32_t i = 0; i < folds->repositories->count; i++) {
         struct sums s = sums_of(folds, i, policy);
         if (!s.sessions)
@@ -332,15 +329,13 @@ static void write_policy_json(struct wr_json_writer *w, const struct wr_simulate
 static void write_picked_json(struct wr_json_writer *w, const struct wr_simulate_folds *folds)
 {
     struct sums s = picked_sums(folds);
-    wr_json_write_key(w, "picked");
-    wr_json_write_object(w);
+    wr_json_member_object(w, "picked");
     wr_json_member_fixed(w, "cost_ratio_to_exact", wr_simulate_share(s.cost, s.base), 6);
     wr_json_member_fixed(w, "floor_multiple", wr_simulate_share(s.cost, s.floor), 6);
     wr_json_member_fixed(w, "blind_quotes", blind_of(&s), 6);
     wr_json_member_fixed(w, "first_sight_supported", wr_simulate_share(s.sight_supported, s.sight),
                          6);
-    wr_json_write_key(w, "by_repository");
-    wr_json_write_object(w);
+    wr_json_member_object(w, "by_repository");
     for (uint32_t i = 0; i < folds->repositories->count; i++)
         wr_json_member_word(w, folds->repositories->names[i],
                             folds->held->options.policies[pick_policy(folds, i)]);
@@ -350,17 +345,14 @@ static void write_picked_json(struct wr_json_writer *w, const struct wr_simulate
 
 void wr_simulate_folds_json(const struct wr_simulate_folds *folds, struct wr_json_writer *w)
 {
-    wr_json_write_key(w, "folds");
-    wr_json_write_object(w);
+    wr_json_member_object(w, "folds");
     wr_json_member_word(w, "by", "repository");
     wr_json_member_number(w, "repositories", folds->repositories->count);
-    wr_json_write_key(w, "not_refitted");
-    wr_json_write_array(w);
+    wr_json_member_array(w, "not_refitted");
     for (size_t i = 0; i < WR_COUNT_OF(not_refitted); i++)
         wr_json_write_text(w, wr_span_of(not_refitted[i]));
     wr_json_write_array_end(w);
-    wr_json_write_key(w, "policies");
-    wr_json_write_array(w);
+    wr_json_member_array(w, "policies");
     for (uint32_t i = 0; i < wr_simulate_report_shown(folds->held); i++)
         write_policy_json(w, folds, i);
     wr_json_write_array_end(w);

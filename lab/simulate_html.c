@@ -15,8 +15,7 @@ static bool is_other(const char *policy)
 
 static void write_others(struct wr_json_writer *w, const struct wr_simulate_report *report)
 {
-    wr_json_write_key(w, "others");
-    wr_json_write_array(w);
+    wr_json_member_array(w, "others");
     for (uint32_t i = 0; i < wr_simulate_report_shown(report); i++)
         if (is_other(report->options.policies[i]))
             wr_json_write_text(w, wr_span_of(report->options.policies[i]));
@@ -52,8 +51,7 @@ static void write_worst(struct wr_json_writer *w, const struct wr_simulate_repor
 {
     uint32_t base = wr_simulate_report_base(report);
 
-    wr_json_write_key(w, "worst");
-    wr_json_write_array(w);
+    wr_json_member_array(w, "worst");
     for (uint32_t i = 0; base != UINT32_MAX && i < wr_simulate_report_shown(report); i++)
         write_worst_of(w, report, i, base);
     wr_json_write_array_end(w);
@@ -65,18 +63,15 @@ static void write_longest(struct wr_json_writer *w, const struct wr_simulate_rep
 
     if (!life->path)
         return;
-    wr_json_write_key(w, "longest");
-    wr_json_write_object(w);
+    wr_json_member_object(w, "longest");
     wr_json_member_word(w, "path", life->path);
     wr_json_member_number(w, "requests", life->requests_count);
-    wr_json_write_key(w, "policies");
-    wr_json_write_array(w);
+    wr_json_member_array(w, "policies");
     for (uint32_t i = 0; i < wr_simulate_report_shown(report); i++) {
         wr_json_write_newline(w);
         wr_json_write_object(w);
         wr_json_member_word(w, "policy", report->options.policies[i]);
-        wr_json_write_key(w, "points");
-        wr_json_write_array(w);
+        wr_json_member_array(w, "points");
         for (uint32_t k = 0; k < life->points_count; k++)
             wr_json_write_i64(w, life->points[(size_t)i * life->points_count + k]);
         wr_json_write_array_end(w);
@@ -103,8 +98,7 @@ void wr_simulate_html(const struct wr_simulate_set *set, struct wr_buf *out)
     write_others(&w, report);
     write_worst(&w, report);
     write_longest(&w, report);
-    wr_json_write_key(&w, "report");
-    wr_json_write_raw(&w, wr_buf_view(&json));
+    wr_json_member_raw(&w, "report", wr_buf_view(&json));
     wr_json_write_object_end(&w);
     if (wr_buf_status(&data) || wr_buf_status(&json))
         out->status = WEIR_LIMIT;

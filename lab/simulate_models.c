@@ -81,8 +81,7 @@ static void write_model(struct wr_json_writer *w, const struct wr_simulate_repor
     wr_json_write_object(w);
     wr_json_member_word(w, "model", report->options.model ? report->options.model : "");
     wr_json_member_fixed(w, "floor_usd", usd(report->pooled.floor_micro_usd), 6);
-    wr_json_write_key(w, "policies");
-    wr_json_write_array(w);
+    wr_json_member_array(w, "policies");
     for (uint32_t i = 0; i < wr_simulate_report_shown(report); i++)
         write_policy(w, report, i);
     wr_json_write_array_end(w);
@@ -96,8 +95,7 @@ void wr_simulate_models_json(const struct wr_simulate_set *set, struct wr_buf *o
     wr_json_write_object(&w);
     wr_simulate_report_members(set->reports[0], &w);
     if (set->count > 1) {
-        wr_json_write_key(&w, "by_model");
-        wr_json_write_array(&w);
+        wr_json_member_array(&w, "by_model");
         for (uint32_t i = 0; i < set->count; i++)
             write_model(&w, set->reports[i]);
         wr_json_write_array_end(&w);

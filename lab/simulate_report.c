@@ -601,24 +601,21 @@ static void write_double(struct wr_json_writer *w, const char *key, double value
 {
     char text[32];
     (void)snprintf(text, sizeof(text), "%.6g", value);
-    wr_json_write_key(w, key);
-    wr_json_write_raw(w, wr_span_of(text));
+    wr_json_member_raw(w, key, wr_span_of(text));
 }
 
 static void write_evidence(struct wr_json_writer *w, const struct wr_evidence_tally *e)
 {
     uint64_t all = wr_simulate_evidence_total(e->all);
     uint64_t sight = wr_simulate_evidence_total(e->first_sight);
-    wr_json_write_key(w, "evidence");
-    wr_json_write_object(w);
+    wr_json_member_object(w, "evidence");
     write_double(w, "blind_quotes", wr_simulate_blind(e));
     wr_json_member_number(w, "blind_quotes_requests", e->answers_blind);
     wr_json_member_number(w, "user_tokens_gone", e->user_tokens_gone);
     write_double(w, "all_missing", wr_simulate_all_missing(e));
     wr_json_member_number(w, "all_missing_requests", e->answers_all_missing);
     wr_json_member_number(w, "requests", e->answers);
-    wr_json_write_key(w, "blind_quotes_by_age");
-    wr_json_write_object(w);
+    wr_json_member_object(w, "blind_quotes_by_age");
     for (int i = 0; i < WR_EVIDENCE_AGES; i++)
         wr_json_member_number(w, wr_evidence_age_text(i), e->blind_by_age[i]);
     wr_json_write_object_end(w);
@@ -645,8 +642,7 @@ static void write_evidence(struct wr_json_writer *w, const struct wr_evidence_ta
 
 static void write_times(struct wr_json_writer *w, const struct wr_lane_result *r)
 {
-    wr_json_write_key(w, "rewrite_ms");
-    wr_json_write_object(w);
+    wr_json_member_object(w, "rewrite_ms");
     write_double(w, "p50", wr_lane_result_time_us(r, 50) / 1e3);
     write_double(w, "p95", wr_lane_result_time_us(r, 95) / 1e3);
     write_double(w, "p99", wr_lane_result_time_us(r, 99) / 1e3);
@@ -655,8 +651,7 @@ static void write_times(struct wr_json_writer *w, const struct wr_lane_result *r
 
 static void write_money(struct wr_json_writer *w, const struct wr_lane_result *r)
 {
-    wr_json_write_key(w, "cost_by_kind");
-    wr_json_write_object(w);
+    wr_json_member_object(w, "cost_by_kind");
     for (int i = 0; i < WR_MONEY_KINDS; i++)
         write_double(w, wr_money_text((enum wr_money)i), (double)r->pico_usd[i] / 1e12);
     wr_json_write_object_end(w);
@@ -664,8 +659,7 @@ static void write_money(struct wr_json_writer *w, const struct wr_lane_result *r
 
 static void write_reasons(struct wr_json_writer *w, const struct wr_lane_result *r)
 {
-    wr_json_write_key(w, "steps_by_reason");
-    wr_json_write_object(w);
+    wr_json_member_object(w, "steps_by_reason");
     for (int i = 0; i < WR_LANE_REASONS_MAX && r->reasons[i].text; i++)
         wr_json_member_number(w, r->reasons[i].text, r->reasons[i].count);
     wr_json_write_object_end(w);
@@ -680,8 +674,7 @@ void wr_simulate_report_unbarred(const struct wr_simulate_report *report,
 
     if (!report->binds_thinking)
         return;
-    wr_json_write_key(w, "unbarred");
-    wr_json_write_object(w);
+    wr_json_member_object(w, "unbarred");
     write_double(w, "cost_usd", (double)r->cost_micro_usd / 1e6);
     if (base != UINT32_MAX)
         write_double(w, "cost_ratio_to_exact",
@@ -737,8 +730,7 @@ static void write_policy(struct wr_json_writer *w, const struct wr_simulate_repo
     write_lane(w, report, &report->pooled, i);
     write_double(w, "median_ratio", wr_simulate_report_median(report, i));
     wr_json_member_number(w, "sessions_dearer", wr_simulate_report_dearer(report, i));
-    wr_json_write_key(w, "by_agent");
-    wr_json_write_array(w);
+    wr_json_member_array(w, "by_agent");
     for (uint32_t a = 0; a < report->agents_count; a++) {
         wr_json_write_object(w);
         wr_json_member_word(w, "agent", report->agents[a].name);
@@ -760,8 +752,7 @@ void wr_simulate_report_members(struct wr_simulate_report *report, struct wr_jso
     wr_json_member_word(w, "model", report->options.model ? report->options.model : "");
     wr_json_member_number(w, "window_tokens", report->options.window_tokens);
     write_double(w, "floor_usd", (double)report->pooled.floor_micro_usd / 1e6);
-    wr_json_write_key(w, "policies");
-    wr_json_write_array(w);
+    wr_json_member_array(w, "policies");
     for (uint32_t i = 0; i < wr_simulate_report_shown(report); i++)
         write_policy(w, report, i);
     wr_json_write_array_end(w);

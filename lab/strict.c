@@ -352,8 +352,7 @@ void wr_strict_report_text(const struct wr_strict_report *report, struct wr_buf 
 
 static void write_thresholds(struct wr_json_writer *w, const struct wr_strict_report *r)
 {
-    wr_json_write_key(w, "thresholds");
-    wr_json_write_array(w);
+    wr_json_member_array(w, "thresholds");
     for (int i = 0; i < WR_STRICT_LINES; i++) {
         enum wr_strict_line line = (enum wr_strict_line)i;
         bool is_min = lines[i].kind == WR_STRICT_LAW_MIN || lines[i].kind == WR_STRICT_GOAL_MIN;
@@ -372,8 +371,7 @@ static void write_thresholds(struct wr_json_writer *w, const struct wr_strict_re
 
 static void write_way(struct wr_json_writer *w, const char *name, const struct wr_strict_figures *f)
 {
-    wr_json_write_key(w, name);
-    wr_json_write_object(w);
+    wr_json_member_object(w, name);
     wr_json_member_bool(w, "success", f->is_success);
     wr_json_member_number(w, "requests", f->requests);
     wr_json_member_number(w, "changed_requests", f->changed);
@@ -393,8 +391,7 @@ static void write_way(struct wr_json_writer *w, const char *name, const struct w
 
 static void write_sessions(struct wr_json_writer *w, const struct wr_strict_report *r)
 {
-    wr_json_write_key(w, "sessions");
-    wr_json_write_array(w);
+    wr_json_member_array(w, "sessions");
     for (uint32_t i = 0; i < r->rows_count; i++) {
         const struct wr_strict_row *row = &r->rows[i];
         wr_json_write_newline(w);
@@ -423,8 +420,7 @@ void wr_strict_report_json(const struct wr_strict_report *report, struct wr_buf 
     wr_json_write_newline(&w);
     wr_json_member_text(&w, "required_replay_coverage",
                         is_complete(report) ? WR_LIT("complete") : WR_LIT("missing"));
-    wr_json_write_key(&w, "missing_coverage");
-    wr_json_write_array(&w);
+    wr_json_member_array(&w, "missing_coverage");
     for (int i = 0; i < WR_COVERS; i++)
         if (!(report->covered & UINT32_C(1) << i))
             wr_json_write_text(&w, wr_span_of(wr_cover_text((enum wr_cover)i)));

@@ -66,8 +66,7 @@ static weir_status read_texts(struct reader *r, wr_json_id object, const char *k
     texts->items = WR_ARENA_ARRAY(r->arena, weir_span, wr_json_count(r->doc, list));
     if (!texts->items)
         return wr_arena_status(r->arena);
-    for (wr_json_id id = wr_json_first(r->doc, list); id != WR_JSON_NONE;
-         id = wr_json_next(r->doc, list, id)) {
+    WR_JSON_EACH(id, r->doc, list) {
         if (!wr_json_is(r->doc, id, WR_JSON_STRING) || !wr_json_inner(r->doc, id).len)
             return wr_fail(r->err, WEIR_INVALID, r->doc->nodes[id].start,
                            "`%s` holds something that is no text", key);
@@ -127,8 +126,7 @@ static weir_status read_turn(struct reader *r, wr_json_id object, bool is_first,
 static weir_status read_restarts(struct reader *r, wr_json_id object, struct wr_case *c)
 {
     wr_json_id list = wr_json_find(r->doc, object, "restart_before_turns");
-    for (wr_json_id id = wr_json_first(r->doc, list); id != WR_JSON_NONE;
-         id = wr_json_next(r->doc, list, id)) {
+    WR_JSON_EACH(id, r->doc, list) {
         int64_t turn;
         if (!wr_json_i64(r->doc, id, &turn) || turn < 0 || turn >= c->turns_count)
             return wrong(r, id, "`restart_before_turns` names a turn that is not there");
@@ -239,8 +237,7 @@ static bool is_part(weir_span key, weir_span part)
 static wr_json_id find_member(const struct wr_json *doc, struct wr_arena *arena, wr_json_id object,
                               weir_span part)
 {
-    for (wr_json_id key = wr_json_first(doc, object); key != WR_JSON_NONE;
-         key = wr_json_next(doc, object, key)) {
+    WR_JSON_EACH(key, doc, object) {
         weir_span name = wr_json_text(doc, arena, key);
         if (name.ptr && is_part(name, part))
             return wr_json_value(key);
@@ -379,8 +376,7 @@ bool wr_strict_same_calls(const struct wr_strict_body *in, const struct wr_stric
 bool wr_strict_offers_recall(const struct wr_strict_body *body)
 {
     wr_json_id tools = wr_json_find(&body->doc, 0, "tools");
-    for (wr_json_id id = wr_json_first(&body->doc, tools); id != WR_JSON_NONE;
-         id = wr_json_next(&body->doc, tools, id)) {
+    WR_JSON_EACH(id, &body->doc, tools) {
         wr_json_id function = wr_json_find(&body->doc, id, "function");
         wr_json_id name =
             wr_json_find(&body->doc, function == WR_JSON_NONE ? id : function, "name");

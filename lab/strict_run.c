@@ -198,8 +198,7 @@ static weir_status grow_request(struct lane *l, wr_json_id append, struct weir_e
         return wr_fail(err, WEIR_INVALID, doc->nodes[append].start,
                        "case '%.*s', turn %u: the request before has no list to append to",
                        (int)l->c->id.len, l->c->id.ptr, l->turn + 1);
-    for (wr_json_id id = wr_json_first(doc, append); id != WR_JSON_NONE;
-         id = wr_json_next(doc, append, id)) {
+    WR_JSON_EACH(id, doc, append) {
         weir_span item = wr_json_raw(doc, id);
         if (l->head.len && l->head.bytes[l->head.len - 1] != '[')
             wr_buf_byte(&l->head, ',');

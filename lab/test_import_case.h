@@ -42,8 +42,7 @@ static inline void write_message(const struct wr_json *m, struct wr_buf *out)
     write_field(m, 0, "name", out);
     wr_buf_text(out, ": ");
     write_field(m, 0, "content", out);
-    for (wr_json_id call = wr_json_first(m, calls); call != WR_JSON_NONE;
-         call = wr_json_next(m, calls, call)) {
+    WR_JSON_EACH(call, m, calls) {
         wr_json_id function = wr_json_find(m, call, "function");
         wr_buf_text(out, " [");
         write_field(m, call, "id", out);

@@ -69,13 +69,6 @@ static weir_status read_fields(struct reader *r, wr_json_id object, const struct
     return WEIR_OK;
 }
 
-static weir_span text_of(const struct reader *r, wr_json_id object, const char *key)
-{
-    wr_json_id id = wr_json_find(&r->doc, object, key);
-    return wr_json_is(&r->doc, id, WR_JSON_STRING) ? wr_json_text(&r->doc, r->arena, id)
-                                                   : WR_LIT("");
-}
-
 /* ---- needs ---- */
 
 static const char *const need_names[WR_NEEDS] = {
@@ -109,7 +102,7 @@ static weir_status read_event(struct reader *r, wr_json_id object, struct wr_wor
         {"source_loop_offset", offsetof(struct wr_workload_event, loops_back), false, true},
         {"probability", offsetof(struct wr_workload_event, probability), true, true},
         {"recovery_tokens", offsetof(struct wr_workload_event, recovery_tokens), false, true}};
-    weir_span need = text_of(r, object, "dependency");
+    weir_span need = wr_json_find_text(&r->doc, r->arena, object, "dependency");
 
     *event = (struct wr_workload_event){
         .loops_back = 1, .need = WR_NEEDS, .probability = 1, .recovery_tokens = UINT64_MAX};
@@ -164,7 +157,8 @@ static weir_status read_call(struct reader *r, wr_json_id object, struct wr_work
     static const struct field fields[] = {
         {"purpose_tokens", offsetof(struct wr_workload_call, purpose_tokens), false, false},
         {"args_tokens", offsetof(struct wr_workload_call, args_tokens), false, false}};
-    weir_span capability = text_of(r, object, "capability"), kept = text_of(r, object, "preserve");
+    weir_span capability = wr_json_find_text(&r->doc, r->arena, object, "capability"),
+              kept = wr_json_find_text(&r->doc, r->arena, object, "preserve");
     wr_json_id recovery = wr_json_find(&r->doc, object, "recovery_tokens");
 
     *call = (struct wr_workload_call){.is_read = wr_span_is(capability, "read_file"),
@@ -233,7 +227,7 @@ static weir_status read_workload(struct reader *r, wr_json_id object, struct wr_
     weir_status status = WEIR_OK;
     if (!wr_json_is(&r->doc, list, WR_JSON_ARRAY))
         return refuse(r, object, "loops", "a list");
-    workload->name = text_of(r, object, "name");
+    workload->name = wr_json_find_text(&r->doc, r->arena, object, "name");
     workload->loops =
         WR_ARENA_ARRAY(r->arena, struct wr_workload_loop, wr_json_count(&r->doc, list));
     if (!workload->loops)
@@ -311,7 +305,7 @@ weir_status wr_workload_prices_read(struct wr_workload_prices *prices, struct wr
                              price_parts[i].count, prices);
     if (status)
         return status;
-    prices->name = text_of(&r, wr_json_find(&r.doc, 0, "metadata"), "name");
+    prices->name = wr_json_find_text(&r.doc, r.arena, wr_json_find(&r.doc, 0, "metadata"), "name");
     if (!prices->cache_step_tokens)
         return refuse(&r, WR_JSON_NONE, "step_tokens", "1 or more");
     if (prices->cached_usd > prices->input_usd)
@@ -467,8 +461,7 @@ static void write_json(struct wr_json_writer *w, const struct wr_workload_prices
     wr_json_write_newline(w);
     wr_json_write_object(w);
     wr_json_member_text(w, "prices", prices->name);
-    wr_json_write_key(w, "policies");
-    wr_json_write_array(w);
+    wr_json_member_array(w, "policies");
     for (uint32_t i = 0; i < wr_workload_policies_count(); i++)
         write_result(w, &sums[i]);
     wr_json_write_array_end(w);
@@ -487,8 +480,7 @@ weir_status wr_workload_report(const struct wr_workload_file *file,
     if (as_json) {
         wr_json_write_object(&w);
         wr_json_member_number(&w, "workloads", file->count);
-        wr_json_write_key(&w, "profiles");
-        wr_json_write_array(&w);
+        wr_json_member_array(&w, "profiles");
     }
     for (uint32_t i = 0; i < prices_count && !status; i++) {
         status = run_all(file, &prices[i], sums);

@@ -434,8 +434,7 @@ static void put_arguments(weir_span arguments, struct wr_buf *out)
 
     wr_arena_init(&arena, WR_AGENT_TOOL_BYTES_MAX);
     if (!wr_json_parse(&doc, &arena, arguments, NULL, NULL) && wr_json_is(&doc, 0, WR_JSON_OBJECT))
-        for (wr_json_id key = wr_json_first(&doc, 0); key != WR_JSON_NONE;
-             key = wr_json_next(&doc, 0, key)) {
+        WR_JSON_EACH(key, &doc, 0) {
             wr_json_id value = wr_json_value(key);
             bool is_text = wr_json_is(&doc, value, WR_JSON_STRING);
             wr_buf_byte(out, ' '); /* no line of a diff */

@@ -42,8 +42,7 @@ static void write_condensed(struct wr_buf *out, const struct weir_condensed *c, 
     wr_json_member_i64(&w, "bytes_before", (int64_t)text.len);
     wr_json_member_i64(&w, "bytes_after", (int64_t)c->text.len);
     wr_json_member_i64(&w, "lines", (int64_t)c->lines_total);
-    wr_json_write_key(&w, "kept");
-    wr_json_write_array(&w);
+    wr_json_member_array(&w, "kept");
     for (size_t i = 0; i < c->lines_count; i++) {
         wr_json_write_array(&w);
         wr_json_write_i64(&w, (int64_t)c->lines[i].first);

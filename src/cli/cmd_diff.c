@@ -238,8 +238,7 @@ static void write_diff(struct diff *d)
     wr_json_write_object(&d->json);
     wr_json_member_bool(&d->json, "identical",
                         wr_span_eq(wr_buf_view(&d->before.body), wr_buf_view(&d->after.body)));
-    wr_json_write_key(&d->json, "changes");
-    wr_json_write_array(&d->json);
+    wr_json_member_array(&d->json, "changes");
     walk_segments(d);
     wr_json_write_array_end(&d->json);
     for (int c = SAME; c <= INSERTED; c++)

@@ -76,8 +76,7 @@ static int print_json(const struct wr_doctor *doctor, int code)
     wr_json_write_init(&w, &out);
     wr_json_write_object(&w);
     wr_json_member_bool(&w, "ok", !doctor->has_failed);
-    wr_json_write_key(&w, "findings");
-    wr_json_write_array(&w);
+    wr_json_member_array(&w, "findings");
     for (size_t i = 0; i < doctor->findings_count; i++) {
         const struct wr_finding *f = &doctor->findings[i];
         wr_json_write_newline(&w);

@@ -87,8 +87,7 @@ static int list_buckets(struct wr_ledger *ledger, bool as_json)
     wr_json_write_init(&l.json, &l.out);
     if (as_json) {
         wr_json_write_object(&l.json);
-        wr_json_write_key(&l.json, "buckets");
-        wr_json_write_array(&l.json);
+        wr_json_member_array(&l.json, "buckets");
     }
     weir_status status =
         wr_ledger_buckets(ledger, WR_LIT(""), WR_LEARNING_WINDOW, on_bucket, &l, &err);

@@ -271,12 +271,10 @@ static void json_prices(struct wr_json_writer *w, const struct wr_prices *publis
 
 static void json_cost(struct wr_json_writer *w, const struct wr_model *model)
 {
-    wr_json_write_key(w, "usd_per_mtok");
-    wr_json_write_object(w);
+    wr_json_member_object(w, "usd_per_mtok");
     json_prices(w, &model->prices);
     wr_json_write_object_end(w);
-    wr_json_write_key(w, "tiers");
-    wr_json_write_array(w);
+    wr_json_member_array(w, "tiers");
     for (uint32_t i = 0; i < model->tiers_count; i++) {
         wr_json_write_object(w);
         json_tokens(w, "above_tokens", model->tiers[i].above_tokens);
@@ -288,8 +286,7 @@ static void json_cost(struct wr_json_writer *w, const struct wr_model *model)
 
 static void json_cache(struct wr_json_writer *w, const struct wr_model *model)
 {
-    wr_json_write_key(w, "cache");
-    wr_json_write_object(w);
+    wr_json_member_object(w, "cache");
     wr_json_member_text(w, "rule", model->cache->name);
     wr_json_member_word(w, "mode", wr_cache_mode_text(model->cache->mode));
     json_tokens(w, "ttl_s", model->cache->ttl_s);
@@ -328,8 +325,7 @@ static void json_all(struct wr_json_writer *w, const struct wr_models *models)
 {
     wr_json_write_object(w);
     wr_json_member_text(w, "generated", wr_models_generated(models));
-    wr_json_write_key(w, "models");
-    wr_json_write_array(w);
+    wr_json_member_array(w, "models");
     for (uint32_t i = 0; i < wr_models_count(models); i++) {
         struct wr_model_match match = wr_models_lookup(models, wr_models_at(models, i)->id);
         wr_json_write_newline(w);

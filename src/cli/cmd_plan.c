@@ -27,31 +27,6 @@ static const struct wr_option options[] = {
     WR_ROW_TENANT(tenant),
 };
 
-/* ---- reading the plan ---- */
-
-static int64_t number_of(const struct wr_json *doc, wr_json_id object, const char *name)
-{
-    wr_json_id id = wr_json_find(doc, object, name);
-    int64_t number = 0;
-    return id != WR_JSON_NONE && wr_json_i64(doc, id, &number) ? number : 0;
-}
-
-static uint64_t count_of(const struct wr_json *doc, wr_json_id object, const char *name)
-{
-    int64_t number = number_of(doc, object, name);
-    return number > 0 ? (uint64_t)number : 0;
-}
-
-static weir_span text_of(const struct wr_json *doc, struct wr_arena *arena, wr_json_id object,
-                         const char *name)
-{
-    wr_json_id id = wr_json_find(doc, object, name);
-    weir_span text = {"", 0};
-    if (wr_json_is(doc, id, WR_JSON_STRING))
-        text = wr_json_text(doc, arena, id);
-    return text.ptr ? text : (weir_span){"", 0};
-}
-
 /* ---- printing ---- */
 
 enum { PATH_BYTES_MAX = 48 };
@@ -67,11 +42,11 @@ struct printer {
  * costs to have it back, once. */
 static void put_money_of_piece(struct printer *p, wr_json_id piece)
 {
-    int64_t a_request = number_of(p->doc, piece, "a_request_micro_usd");
+    int64_t a_request = wr_json_find_i64(p->doc, piece, "a_request_micro_usd");
 
     if (wr_json_find(p->doc, piece, "once_micro_usd") != WR_JSON_NONE) {
         wr_buf_text(p->out, "  back for ");
-        wr_cli_put_money(p->out, number_of(p->doc, piece, "once_micro_usd"));
+        wr_cli_put_money(p->out, wr_json_find_i64(p->doc, piece, "once_micro_usd"));
     } else if (a_request < 0) {
         wr_buf_text(p->out, "  ");
         wr_cli_put_money(p->out, -a_request);
@@ -81,29 +56,30 @@ static void put_money_of_piece(struct printer *p, wr_json_id piece)
 
 static void put_piece(struct printer *p, wr_json_id piece)
 {
-    weir_span kind = text_of(p->doc, p->arena, piece, "kind");
-    weir_span tool = text_of(p->doc, p->arena, piece, "tool");
-    weir_span name = text_of(p->doc, p->arena, piece, "path");
-    weir_span form = text_of(p->doc, p->arena, piece, "form");
-    weir_span handle = text_of(p->doc, p->arena, piece, "handle");
+    weir_span kind = wr_json_find_text(p->doc, p->arena, piece, "kind");
+    weir_span tool = wr_json_find_text(p->doc, p->arena, piece, "tool");
+    weir_span name = wr_json_find_text(p->doc, p->arena, piece, "path");
+    weir_span form = wr_json_find_text(p->doc, p->arena, piece, "form");
+    weir_span handle = wr_json_find_text(p->doc, p->arena, piece, "handle");
     struct wr_buf what;
 
     bool is_path = name.len > 0;
     weir_span end = wr_cli_end_of_path(name, PATH_BYTES_MAX);
     const char *gap = is_path && end.len < name.len ? " …" : " ";
-    name = is_path ? end : text_of(p->doc, p->arena, piece, "name");
+    name = is_path ? end : wr_json_find_text(p->doc, p->arena, piece, "name");
     wr_buf_init(&what, 4096);
     wr_buf_append(&what, tool.len ? tool : kind);
-    if (count_of(p->doc, piece, "last_segment"))
+    if (wr_json_find_u64(p->doc, piece, "last_segment"))
         wr_buf_printf(&what, " #%llu to #%llu",
-                      (unsigned long long)count_of(p->doc, piece, "segment"),
-                      (unsigned long long)count_of(p->doc, piece, "last_segment"));
+                      (unsigned long long)wr_json_find_u64(p->doc, piece, "segment"),
+                      (unsigned long long)wr_json_find_u64(p->doc, piece, "last_segment"));
     wr_buf_text(&what, gap);
     wr_buf_append(&what, name);
     wr_buf_printf(p->out, "  #%-5llu %8s → %-7s %-12.*s ",
-                  (unsigned long long)count_of(p->doc, piece, "segment"),
-                  WR_GROUPED(count_of(p->doc, piece, "tokens")),
-                  WR_GROUPED(count_of(p->doc, piece, "tokens_left")), (int)form.len, form.ptr);
+                  (unsigned long long)wr_json_find_u64(p->doc, piece, "segment"),
+                  WR_GROUPED(wr_json_find_u64(p->doc, piece, "tokens")),
+                  WR_GROUPED(wr_json_find_u64(p->doc, piece, "tokens_left")), (int)form.len,
+                  form.ptr);
     wr_text_excerpt(p->out, wr_buf_view(&what), 60);
     wr_buf_printf(p->out, "  %.*s", (int)handle.len, handle.ptr);
     put_money_of_piece(p, piece);
@@ -122,16 +98,15 @@ static void put_holds(struct printer *p, wr_json_id piece)
     if (!wr_json_is(p->doc, holds, WR_JSON_ARRAY))
         return;
     wr_buf_init(&what, 4096);
-    for (wr_json_id i = wr_json_first(p->doc, holds); i != WR_JSON_NONE;
-         i = wr_json_next(p->doc, holds, i)) {
-        weir_span path = text_of(p->doc, p->arena, i, "path");
+    WR_JSON_EACH(i, p->doc, holds) {
+        weir_span path = wr_json_find_text(p->doc, p->arena, i, "path");
         wr_buf_reset(&what);
-        wr_buf_append(&what, text_of(p->doc, p->arena, i, "tool"));
+        wr_buf_append(&what, wr_json_find_text(p->doc, p->arena, i, "tool"));
         wr_buf_byte(&what, ' ');
-        wr_buf_append(&what, path.len ? path : text_of(p->doc, p->arena, i, "name"));
+        wr_buf_append(&what, path.len ? path : wr_json_find_text(p->doc, p->arena, i, "name"));
         wr_buf_printf(p->out, "    #%-5llu %6s in it         ",
-                      (unsigned long long)count_of(p->doc, i, "segment"),
-                      WR_GROUPED(count_of(p->doc, i, "tokens")));
+                      (unsigned long long)wr_json_find_u64(p->doc, i, "segment"),
+                      WR_GROUPED(wr_json_find_u64(p->doc, i, "tokens")));
         wr_text_excerpt(p->out, wr_buf_view(&what), 60);
         wr_buf_byte(p->out, '\n');
     }
@@ -141,7 +116,7 @@ static void put_holds(struct printer *p, wr_json_id piece)
 static void put_pieces(struct printer *p, wr_json_id part)
 {
     wr_json_id pieces = wr_json_find(p->doc, part, "pieces");
-    uint64_t count = count_of(p->doc, part, "pieces_count"), shown = 0;
+    uint64_t count = wr_json_find_u64(p->doc, part, "pieces_count"), shown = 0;
 
     if (wr_json_is(p->doc, pieces, WR_JSON_ARRAY))
         for (wr_json_id i = wr_json_first(p->doc, pieces); i != WR_JSON_NONE;
@@ -157,15 +132,14 @@ static void put_pieces(struct printer *p, wr_json_id part)
 static void put_when(struct printer *p, wr_json_id part)
 {
     wr_json_id list = wr_json_find(p->doc, part, "when");
-    uint64_t cold_s = count_of(p->doc, 0, "cold_after_s");
+    uint64_t cold_s = wr_json_find_u64(p->doc, 0, "cold_after_s");
 
     wr_buf_text(p->out, "  a step comes\n");
     if (wr_json_is(p->doc, list, WR_JSON_ARRAY))
-        for (wr_json_id i = wr_json_first(p->doc, list); i != WR_JSON_NONE;
-             i = wr_json_next(p->doc, list, i)) {
-            weir_span words = text_of(p->doc, p->arena, i, "words");
-            weir_span stage = text_of(p->doc, p->arena, i, "stage");
-            uint64_t at = count_of(p->doc, i, "at_tokens");
+        WR_JSON_EACH(i, p->doc, list) {
+            weir_span words = wr_json_find_text(p->doc, p->arena, i, "words");
+            weir_span stage = wr_json_find_text(p->doc, p->arena, i, "stage");
+            uint64_t at = wr_json_find_u64(p->doc, i, "at_tokens");
             wr_buf_printf(p->out, "    by %.*s: %.*s", (int)stage.len, stage.ptr, (int)words.len,
                           words.ptr);
             if (at)
@@ -181,11 +155,11 @@ static void put_money_of(struct printer *p, wr_json_id part)
     if (wr_json_find(p->doc, part, "cost_micro_usd") == WR_JSON_NONE)
         return;
     wr_buf_printf(p->out, "  taken now it writes %s tokens into the cache again, for ",
-                  WR_GROUPED(count_of(p->doc, part, "rewrites_tokens")));
-    wr_cli_put_money(p->out, number_of(p->doc, part, "cost_micro_usd"));
+                  WR_GROUPED(wr_json_find_u64(p->doc, part, "rewrites_tokens")));
+    wr_cli_put_money(p->out, wr_json_find_i64(p->doc, part, "cost_micro_usd"));
     wr_buf_text(p->out, "; each request after it costs ");
-    wr_cli_put_money(p->out, -number_of(p->doc, part, "a_request_micro_usd"));
-    uint64_t requests = count_of(p->doc, part, "pays_back_requests");
+    wr_cli_put_money(p->out, -wr_json_find_i64(p->doc, part, "a_request_micro_usd"));
+    uint64_t requests = wr_json_find_u64(p->doc, part, "pays_back_requests");
     if (requests)
         wr_buf_printf(p->out, " less, which pays it back after %s request%s\n",
                       WR_GROUPED(requests), requests == 1 ? "" : "s");
@@ -199,14 +173,14 @@ static void put_next(struct printer *p)
 
     if (!wr_json_is(p->doc, next, WR_JSON_OBJECT))
         return;
-    if (!count_of(p->doc, next, "pieces_count")) {
+    if (!wr_json_find_u64(p->doc, next, "pieces_count")) {
         wr_buf_text(p->out, "the next step would take nothing\n");
         put_when(p, next);
         return;
     }
     wr_buf_printf(p->out, "the next step would take, %s → %s tokens:\n",
-                  WR_GROUPED(count_of(p->doc, next, "tokens_before")),
-                  WR_GROUPED(count_of(p->doc, next, "tokens_after")));
+                  WR_GROUPED(wr_json_find_u64(p->doc, next, "tokens_before")),
+                  WR_GROUPED(wr_json_find_u64(p->doc, next, "tokens_after")));
     put_pieces(p, next);
     put_money_of(p, next);
     put_when(p, next);
@@ -216,13 +190,14 @@ static void put_out(struct printer *p)
 {
     wr_json_id part = wr_json_find(p->doc, 0, "out");
 
-    if (!wr_json_is(p->doc, part, WR_JSON_OBJECT) || !count_of(p->doc, part, "pieces_count")) {
+    if (!wr_json_is(p->doc, part, WR_JSON_OBJECT) ||
+        !wr_json_find_u64(p->doc, part, "pieces_count")) {
         wr_buf_text(p->out, "nothing is out\n");
         return;
     }
     wr_buf_printf(p->out, "out of the prompt, %s → %s tokens:\n",
-                  WR_GROUPED(count_of(p->doc, part, "tokens_before")),
-                  WR_GROUPED(count_of(p->doc, part, "tokens_after")));
+                  WR_GROUPED(wr_json_find_u64(p->doc, part, "tokens_before")),
+                  WR_GROUPED(wr_json_find_u64(p->doc, part, "tokens_after")));
     put_pieces(p, part);
 }
 
@@ -233,11 +208,11 @@ static void put_undo(struct printer *p)
     if (!wr_json_is(p->doc, undo, WR_JSON_OBJECT))
         return;
     wr_buf_printf(p->out, "`weir undo` takes the last step back: %s → %s tokens",
-                  WR_GROUPED(count_of(p->doc, undo, "tokens_before")),
-                  WR_GROUPED(count_of(p->doc, undo, "tokens_after")));
+                  WR_GROUPED(wr_json_find_u64(p->doc, undo, "tokens_before")),
+                  WR_GROUPED(wr_json_find_u64(p->doc, undo, "tokens_after")));
     if (wr_json_find(p->doc, undo, "once_micro_usd") != WR_JSON_NONE) {
         wr_buf_text(p->out, ", for up to ");
-        wr_cli_put_money(p->out, number_of(p->doc, undo, "once_micro_usd"));
+        wr_cli_put_money(p->out, wr_json_find_i64(p->doc, undo, "once_micro_usd"));
     }
     wr_buf_byte(p->out, '\n');
 }
@@ -245,14 +220,14 @@ static void put_undo(struct printer *p)
 static void put_head(struct printer *p)
 {
     const struct wr_steering *s = p->steering;
-    weir_span model = text_of(p->doc, p->arena, 0, "model");
-    weir_span policy = text_of(p->doc, p->arena, 0, "policy");
+    weir_span model = wr_json_find_text(p->doc, p->arena, 0, "model");
+    weir_span policy = wr_json_find_text(p->doc, p->arena, 0, "policy");
     uint64_t heard = wr_steering_heard(s);
 
     wr_text_excerpt(p->out, s->session, 80);
     wr_buf_printf(p->out, ": %.*s under %.*s, as of its last request, ", (int)model.len, model.ptr,
                   (int)policy.len, policy.ptr);
-    wr_cli_put_ago(p->out, number_of(p->doc, 0, "time_ms"));
+    wr_cli_put_ago(p->out, wr_json_find_i64(p->doc, 0, "time_ms"));
     wr_buf_text(p->out, " ago\n");
     if (s->said.is_exact || s->is_all_exact)
         wr_buf_text(p->out, "messages go as they came, until `weir resume`\n");

@@ -63,15 +63,13 @@ static void write_sections(struct wr_buf *out, const struct weir_prompt *prompt)
     wr_json_write_init(&w, out);
     wr_json_write_object(&w);
     wr_json_member_i64(&w, "tokens", (int64_t)total_tokens(prompt));
-    wr_json_write_key(&w, "sections");
-    wr_json_write_array(&w);
+    wr_json_member_array(&w, "sections");
     for (size_t i = 0; i < weir_prompt_sections(prompt); i++)
         write_section(&w, weir_prompt_section(prompt, i));
     wr_json_write_array_end(&w);
     wr_json_member_text(&w, "text", weir_prompt_system(prompt));
     wr_json_member_text(&w, "context", weir_prompt_context(prompt));
-    wr_json_write_key(&w, "troubles");
-    wr_json_write_array(&w);
+    wr_json_member_array(&w, "troubles");
     for (size_t i = 0; (trouble = weir_prompt_trouble(prompt, i)) != NULL; i++)
         wr_json_write_text(&w, wr_span_of(trouble));
     wr_json_write_array_end(&w);

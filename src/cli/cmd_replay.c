@@ -83,8 +83,7 @@ static void print_json(struct printer *p, const char *path, const struct wr_sess
     wr_json_member_word(w, "path", path);
     wr_json_member_text(w, "agent", session->agent);
     wr_json_member_i64(w, "requests", (int64_t)session->requests_count);
-    wr_json_write_key(w, "policies");
-    wr_json_write_array(w);
+    wr_json_member_array(w, "policies");
     for (size_t i = 0; i < p->options->policies.count; i++)
         write_lane(w, p->options->policies.items[i], s->lanes[0].prompt_tokens, &s->lanes[i + 1]);
     wr_json_write_array_end(w);
@@ -167,8 +166,7 @@ static weir_status replay_files(struct printer *p, struct wr_simulator *simulato
     weir_status status = WEIR_OK;
     if (p->json) {
         wr_json_write_object(p->json);
-        wr_json_write_key(p->json, "sessions");
-        wr_json_write_array(p->json);
+        wr_json_member_array(p->json, "sessions");
     }
     for (size_t i = 0; i < p->files->count && !status; i++)
         status = replay_file(p, simulator, p->files->items[i]);

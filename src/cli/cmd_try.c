@@ -58,13 +58,6 @@ struct trial {
 
 /* ---- what shadow decided ---- */
 
-static uint64_t number_of(const struct wr_json *doc, wr_json_id object, const char *name)
-{
-    int64_t number = 0;
-    wr_json_id id = wr_json_find(doc, object, name);
-    return wr_json_i64(doc, id, &number) && number > 0 ? (uint64_t)number : 0;
-}
-
 static void copy_word(char to[WORD_BYTES], const struct wr_json *doc, wr_json_id object,
                       const char *name)
 {
@@ -97,9 +90,9 @@ static void offer_example(struct trial *t, const struct example *e)
 static uint64_t take_edit(struct trial *t, const struct wr_json *doc, wr_json_id edit,
                           const char *file)
 {
-    struct example e = {.segment = (uint32_t)number_of(doc, edit, "i"),
-                        .before_tokens = number_of(doc, edit, "tokens_before"),
-                        .after_tokens = number_of(doc, edit, "tokens_after")};
+    struct example e = {.segment = (uint32_t)wr_json_find_u64(doc, edit, "i"),
+                        .before_tokens = wr_json_find_u64(doc, edit, "tokens_before"),
+                        .after_tokens = wr_json_find_u64(doc, edit, "tokens_after")};
     wr_json_id value = wr_json_find(doc, edit, "value");
 
     if (e.before_tokens <= e.after_tokens ||
@@ -113,7 +106,8 @@ static uint64_t take_edit(struct trial *t, const struct wr_json *doc, wr_json_id
     t->before_tokens += e.before_tokens;
     t->after_tokens += e.after_tokens;
     offer_example(t, &e);
-    return wr_json_is(doc, value, WR_JSON_OBJECT) ? number_of(doc, value, "costs_tokens") : 0;
+    return wr_json_is(doc, value, WR_JSON_OBJECT) ? wr_json_find_u64(doc, value, "costs_tokens")
+                                                  : 0;
 }
 
 static bool read_beside(const char *file, const char *suffix, struct wr_buf *text)
@@ -157,7 +151,7 @@ static uint64_t summary_tokens(const struct wr_json *doc)
 
     for (wr_json_id i = is_list ? wr_json_first(doc, inserts) : WR_JSON_NONE; i != WR_JSON_NONE;
          i = wr_json_next(doc, inserts, i))
-        tokens += number_of(doc, i, "tokens");
+        tokens += wr_json_find_u64(doc, i, "tokens");
     return tokens;
 }
 

@@ -170,8 +170,7 @@ static bool print_inserts(const struct wr_json *doc, const weir_span *handle, st
 
     if (!wr_json_is(doc, inserts, WR_JSON_ARRAY))
         return false;
-    for (wr_json_id i = wr_json_first(doc, inserts); i != WR_JSON_NONE;
-         i = wr_json_next(doc, inserts, i)) {
+    WR_JSON_EACH(i, doc, inserts) {
         weir_span name = inner_text(doc, wr_json_find(doc, i, "handle"));
         if (handle && !wr_span_eq(name, *handle))
             continue;
@@ -317,8 +316,7 @@ static wr_json_id piece_of(const struct wr_steering *s, weir_span handle)
     wr_json_id pieces = wr_json_find(&s->plan, out, "pieces");
     if (!wr_json_is(&s->plan, pieces, WR_JSON_ARRAY))
         return WR_JSON_NONE;
-    for (wr_json_id i = wr_json_first(&s->plan, pieces); i != WR_JSON_NONE;
-         i = wr_json_next(&s->plan, pieces, i))
+    WR_JSON_EACH(i, &s->plan, pieces)
         if (wr_span_eq(inner_text(&s->plan, wr_json_find(&s->plan, i, "handle")), handle))
             return i;
     return WR_JSON_NONE;
@@ -436,8 +434,7 @@ static struct change *list_changes(const struct wr_json *doc, wr_json_id edits,
     size_t cap = 0;
 
     *count = 0;
-    for (wr_json_id e = wr_json_first(doc, edits); e != WR_JSON_NONE;
-         e = wr_json_next(doc, edits, e)) {
+    WR_JSON_EACH(e, doc, edits) {
         wr_json_id f[FIELDS_COUNT];
         (void)wr_json_pick(doc, e, field_names, FIELDS_COUNT, f);
         if (wr_json_is(doc, f[IN], WR_JSON_STRING))
@@ -483,8 +480,7 @@ static int print_list(const struct wr_json *doc, wr_json_id edits, const char *p
 {
     bool found = !has_segment && print_inserts(doc, NULL, out);
 
-    for (wr_json_id e = wr_json_first(doc, edits); e != WR_JSON_NONE;
-         e = wr_json_next(doc, edits, e)) {
+    WR_JSON_EACH(e, doc, edits) {
         wr_json_id fields[FIELDS_COUNT];
         (void)wr_json_pick(doc, e, field_names, FIELDS_COUNT, fields);
         if (has_segment && (uint64_t)number_of(doc, fields[I]) != segment)

@@ -262,8 +262,7 @@ void wr_holdout_print(struct wr_holdout *h, struct wr_buf *out)
 
 static void write_figure(struct wr_json_writer *w, const struct wr_contrast *c, const char *name)
 {
-    wr_json_write_key(w, name);
-    wr_json_write_object(w);
+    wr_json_member_object(w, name);
     wr_json_member_fixed(w, "alone", c->first, 6);
     wr_json_member_fixed(w, "weir", c->second, 6);
     if (c->verdict != WR_VERDICT_TOO_FEW) {
@@ -306,8 +305,7 @@ void wr_holdout_write(struct wr_holdout *h, struct wr_buf *out)
 
     wr_json_write_init(&w, out);
     wr_json_write_object(&w);
-    wr_json_write_key(&w, "holdout");
-    wr_json_write_array(&w);
+    wr_json_member_array(&w, "holdout");
     for (uint32_t i = 0; i < h->groups_count; i++)
         write_group(h, i, &w);
     wr_json_write_array_end(&w);

@@ -432,8 +432,7 @@ static const char *second_name(const struct wr_outcome *o)
 static void write_contrast(const struct wr_outcome *o, struct wr_json_writer *w, const char *name,
                            const struct wr_contrast *c)
 {
-    wr_json_write_key(w, name);
-    wr_json_write_object(w);
+    wr_json_member_object(w, name);
     wr_json_member_fixed(w, first_name(o), c->first, 6);
     wr_json_member_fixed(w, second_name(o), c->second, 6);
     wr_json_member_fixed(w, "difference", c->difference, 6);
@@ -475,8 +474,7 @@ static void write_trial(const struct wr_outcome *o, size_t i, struct wr_json_wri
         wr_json_member_number(w, "micro_usd", t->micro_usd);
     wr_json_member_number(w, "agent_ms", t->agent_ms);
     wr_json_member_number(w, "recalls", t->recalls_count);
-    wr_json_write_key(w, "files_changed");
-    wr_json_write_array(w);
+    wr_json_member_array(w, "files_changed");
     for (size_t k = 0; k < o->files_count; k++)
         if (o->files[k].trial == i)
             wr_json_write_text(w, wr_span_of(o->files[k].path));
@@ -494,8 +492,7 @@ void wr_outcome_write(const struct wr_outcome *o, struct wr_buf *out)
     wr_json_member_word(&w, "agent", o->agent);
     wr_json_member_word(&w, "policy", o->policy);
     wr_json_member_number(&w, "seed", o->seed);
-    wr_json_write_key(&w, "contrasts");
-    wr_json_write_object(&w);
+    wr_json_member_object(&w, "contrasts");
     if (o->has_check) {
         struct wr_contrast c = wr_outcome_checks(o);
         write_contrast(o, &w, "check_passed", &c);
@@ -505,8 +502,7 @@ void wr_outcome_write(const struct wr_outcome *o, struct wr_buf *out)
         write_contrast(o, &w, m->name, &c);
     }
     wr_json_write_object_end(&w);
-    wr_json_write_key(&w, "runs");
-    wr_json_write_array(&w);
+    wr_json_member_array(&w, "runs");
     for (size_t i = 0; i < o->trials_count; i++) {
         wr_json_write_newline(&w);
         write_trial(o, i, &w);

@@ -27,8 +27,7 @@
 static void put_lines(struct wr_call *call, const char *key, const struct weir_lines *lines,
                       size_t lines_count)
 {
-    wr_json_write_key(&call->w, key);
-    wr_json_write_array(&call->w);
+    wr_json_member_array(&call->w, key);
     for (size_t i = 0; i < lines_count; i++) {
         wr_json_write_array(&call->w);
         wr_json_write_i64(&call->w, (int64_t)lines[i].first);
@@ -55,8 +54,7 @@ static weir_status put_projected(struct wr_call *call, const struct weir_project
     wr_json_member_number(&call->w, "tokens_after", p->tokens_after);
     wr_json_member_word(&call->w, "store_trouble",
                         p->store_trouble ? weir_trouble_text(p->store_trouble) : NULL);
-    wr_json_write_key(&call->w, "report");
-    wr_json_write_raw(&call->w, p->report.len ? p->report : WR_LIT("null"));
+    wr_json_member_raw(&call->w, "report", p->report.len ? p->report : WR_LIT("null"));
     return status;
 }
 
@@ -216,8 +214,7 @@ static weir_status call_models(struct wr_call *call)
         put_model(call, &model);
         return WEIR_OK;
     }
-    wr_json_write_key(&call->w, "ids");
-    wr_json_write_array(&call->w);
+    wr_json_member_array(&call->w, "ids");
     for (uint32_t i = 0; i < wr_models_count(models); i++)
         wr_json_write_text(&call->w, wr_models_at(models, i)->id);
     wr_json_write_array_end(&call->w);
@@ -305,8 +302,7 @@ static weir_status call_recall_tool(struct wr_call *call)
         return status;
     wr_json_member_word(&call->w, "name", WR_RECALL_NAME);
     wr_json_member_word(&call->w, "description", WR_RECALL_DESCRIPTION);
-    wr_json_write_key(&call->w, "schema");
-    wr_json_write_raw(&call->w, WR_LIT(WR_RECALL_SCHEMA));
+    wr_json_member_raw(&call->w, "schema", WR_LIT(WR_RECALL_SCHEMA));
     wr_json_member_number(&call->w, "page_tokens", WR_RECALL_PAGE_TOKENS_MAX);
     return WEIR_OK;
 }

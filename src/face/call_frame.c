@@ -96,8 +96,7 @@ static void write_error(struct wr_call *call, weir_status status)
     wr_buf_init(&call->out, WR_OUTPUT_BYTES_MAX);
     wr_json_write_init(&call->w, &call->out);
     wr_json_write_object(&call->w);
-    wr_json_write_key(&call->w, "error");
-    wr_json_write_object(&call->w);
+    wr_json_member_object(&call->w, "error");
     wr_json_member_word(&call->w, "status", wr_face_status_name(status));
     wr_json_member_text(&call->w, "text", text);
     wr_json_member_number(&call->w, "at_byte", is_said ? call->err.at_byte : 0);

@@ -92,14 +92,6 @@ static weir_status call_abort(struct wr_call *call)
     return say_by(call, weir_session_abort);
 }
 
-static weir_span member_text(struct wr_call *call, const struct wr_json *doc, wr_json_id object,
-                             const char *key)
-{
-    wr_json_id id = wr_json_find(doc, object, key);
-    return wr_json_is(doc, id, WR_JSON_STRING) ? wr_json_text(doc, &call->arena, id)
-                                               : (weir_span){"", 0};
-}
-
 static weir_status read_list(struct wr_call *call, weir_span array, struct wr_json *doc,
                              size_t *count)
 {
@@ -124,11 +116,10 @@ static weir_status call_set_tools(struct wr_call *call)
     tools = wr_arena_zalloc(&call->arena, (tools_count + 1) * sizeof(*tools));
     if (!tools)
         return wr_arena_status(&call->arena);
-    for (wr_json_id at = wr_json_first(&doc, 0); at != WR_JSON_NONE;
-         at = wr_json_next(&doc, 0, at)) {
+    WR_JSON_EACH(at, &doc, 0) {
         wr_json_id schema = wr_json_find(&doc, at, "schema");
-        tools[i].name = member_text(call, &doc, at, "name");
-        tools[i].description = member_text(call, &doc, at, "description");
+        tools[i].name = wr_json_find_text(&doc, &call->arena, at, "name");
+        tools[i].description = wr_json_find_text(&doc, &call->arena, at, "description");
         tools[i++].schema = schema == WR_JSON_NONE ? (weir_span){"", 0} : wr_json_raw(&doc, schema);
     }
     return weir_session_set_tools(call->session, tools, tools_count, &call->err);
@@ -157,11 +148,10 @@ static weir_status answer_in_words(struct wr_call *call, struct weir_answer *ans
     calls = wr_arena_zalloc(&call->arena, (answer->calls_count + 1) * sizeof(*calls));
     if (!calls)
         return wr_arena_status(&call->arena);
-    for (wr_json_id at = wr_json_first(&doc, 0); at != WR_JSON_NONE;
-         at = wr_json_next(&doc, 0, at)) {
-        calls[i].id = member_text(call, &doc, at, "id");
-        calls[i].name = member_text(call, &doc, at, "name");
-        calls[i++].arguments = member_text(call, &doc, at, "arguments");
+    WR_JSON_EACH(at, &doc, 0) {
+        calls[i].id = wr_json_find_text(&doc, &call->arena, at, "id");
+        calls[i].name = wr_json_find_text(&doc, &call->arena, at, "name");
+        calls[i++].arguments = wr_json_find_text(&doc, &call->arena, at, "arguments");
     }
     answer->calls = calls;
     return weir_session_answer(call->session, answer, now_ms, &call->err);
@@ -172,8 +162,7 @@ static void put_pending(struct wr_call *call)
     const struct weir_call *calls;
     size_t calls_count = weir_session_pending(call->session, &calls);
 
-    wr_json_write_key(&call->w, "pending");
-    wr_json_write_array(&call->w);
+    wr_json_member_array(&call->w, "pending");
     for (size_t i = 0; i < calls_count; i++) {
         wr_json_write_object(&call->w);
         wr_json_member_text(&call->w, "id", calls[i].id);
@@ -295,8 +284,7 @@ static weir_status put_turn(struct wr_call *call, const struct weir_session_turn
     wr_json_member_number(&call->w, "tokens_before", turn->tokens_before);
     wr_json_member_number(&call->w, "tokens_after", turn->tokens_after);
     wr_json_member_number(&call->w, "window_tokens", turn->window_tokens);
-    wr_json_write_key(&call->w, "report");
-    wr_json_write_raw(&call->w, turn->report.len ? turn->report : WR_LIT("null"));
+    wr_json_member_raw(&call->w, "report", turn->report.len ? turn->report : WR_LIT("null"));
     return status;
 }
 

@@ -124,8 +124,7 @@ static void write_talk(struct wr_json_writer *w)
         (void)snprintf(id, sizeof(id), "call_%d", i);
         wr_json_write_object(w);
         wr_json_member_text(w, "role", WR_LIT("assistant"));
-        wr_json_write_key(w, "tool_calls");
-        wr_json_write_array(w);
+        wr_json_member_array(w, "tool_calls");
         wr_json_write_object(w);
         wr_json_member_word(w, "id", id);
         wr_json_member_text(w, "type", WR_LIT("function"));
@@ -152,14 +151,12 @@ static void write_project(struct wr_buf *out)
     wr_json_write_object(&w);
     wr_json_member_text(&w, "policy", WR_LIT("tiered"));
     wr_json_member_i64(&w, "window_tokens", 16000);
-    wr_json_write_key(&w, "body");
-    wr_json_write_object(&w);
+    wr_json_member_object(&w, "body");
     wr_json_member_text(&w, "model", WR_LIT("gpt-4o"));
     wr_json_write_key(&w, "tools");
     wr_json_write_raw(&w,
                       WR_LIT("[{\"type\":\"function\",\"function\":{\"name\":\"weir_recall\"}}]"));
-    wr_json_write_key(&w, "messages");
-    wr_json_write_array(&w);
+    wr_json_member_array(&w, "messages");
     write_talk(&w);
     wr_json_write_array_end(&w);
     wr_json_write_object_end(&w);

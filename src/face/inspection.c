@@ -89,8 +89,7 @@ static void write_range(struct wr_json_writer *w, weir_range range)
 
 static void write_handles(struct wr_json_writer *w, const struct weir_handles *h)
 {
-    wr_json_write_key(w, "handles");
-    wr_json_write_object(w);
+    wr_json_member_object(w, "handles");
     if (h->effect)
         wr_json_member_word(w, "effect", h->effect);
     write_member(w, "path", h->path);
@@ -133,8 +132,7 @@ static void write_segment(struct wr_json_writer *w, const struct weir_segment *s
     wr_json_member_i64(w, "tokens", (int64_t)tokens);
     wr_json_write_key(w, "span");
     write_range(w, s->span);
-    wr_json_write_key(w, "parts");
-    wr_json_write_array(w);
+    wr_json_member_array(w, "parts");
     for (uint32_t p = 0; p < s->parts_count; p++)
         write_range(w, s->parts[p]);
     wr_json_write_array_end(w);
@@ -150,8 +148,7 @@ static void write_segment(struct wr_json_writer *w, const struct weir_segment *s
 
 static void write_tally(struct wr_json_writer *w, const char *key, const struct wr_tally *tally)
 {
-    wr_json_write_key(w, key);
-    wr_json_write_object(w);
+    wr_json_member_object(w, key);
     wr_json_member_i64(w, "segments", (int64_t)tally->segments);
     wr_json_member_i64(w, "bytes", (int64_t)tally->bytes);
     wr_json_member_i64(w, "tokens", (int64_t)tally->tokens);
@@ -160,8 +157,7 @@ static void write_tally(struct wr_json_writer *w, const char *key, const struct 
 
 static void write_totals(struct wr_json_writer *w, const struct wr_inspection *in)
 {
-    wr_json_write_key(w, "totals");
-    wr_json_write_object(w);
+    wr_json_member_object(w, "totals");
     wr_json_member_i64(w, "segments", (int64_t)in->all.segments);
     wr_json_member_i64(w, "bytes", (int64_t)in->all.bytes);
     wr_json_member_i64(w, "body_bytes", (int64_t)in->body_bytes);
@@ -169,14 +165,12 @@ static void write_totals(struct wr_json_writer *w, const struct wr_inspection *i
     wr_json_member_i64(w, "overhead_tokens", (int64_t)in->measured.overhead_tokens);
     wr_json_member_word(w, "counted_by", in->method);
     wr_json_member_word(w, "confidence", in->confidence);
-    wr_json_write_key(w, "by_kind");
-    wr_json_write_object(w);
+    wr_json_member_object(w, "by_kind");
     for (int k = 0; k < WR_KINDS_COUNT; k++)
         if (in->by_kind[k].segments)
             write_tally(w, weir_kind_name((weir_kind)k), &in->by_kind[k]);
     wr_json_write_object_end(w);
-    wr_json_write_key(w, "by_class");
-    wr_json_write_object(w);
+    wr_json_member_object(w, "by_class");
     for (int c = 0; c < WR_CLASSES_COUNT; c++)
         if (in->by_class[c].segments)
             write_tally(w, weir_class_name((weir_class)c), &in->by_class[c]);
@@ -191,8 +185,7 @@ void wr_inspection_write(struct wr_json_writer *w, const struct wr_inspection *i
     wr_json_member_bool(w, "delta", weir_request_is_delta(in->request));
     wr_json_member_i64(w, "turns", weir_request_turns(in->request));
     wr_json_member_i64(w, "loops", weir_request_loops(in->request));
-    wr_json_write_key(w, "segments");
-    wr_json_write_array(w);
+    wr_json_member_array(w, "segments");
     for (uint32_t i = 0; i < weir_request_segments(in->request); i++) {
         struct weir_segment s;
         view_of(in, i, &s);

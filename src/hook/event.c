@@ -200,11 +200,9 @@ weir_status wr_hook_event_answer(const struct wr_hook_event *event, struct wr_ar
         wr_buf_init(&response, event->response.text.len + 6 * text.len + 64);
         weir_status status = wr_splice_apply(&splice, &response, err);
         if (!status) {
-            wr_json_write_key(&w, "hookSpecificOutput");
-            wr_json_write_object(&w);
+            wr_json_member_object(&w, "hookSpecificOutput");
             wr_json_member_word(&w, "hookEventName", agent->event);
-            wr_json_write_key(&w, "updatedToolOutput");
-            wr_json_write_raw(&w, wr_buf_view(&response));
+            wr_json_member_raw(&w, "updatedToolOutput", wr_buf_view(&response));
             wr_json_write_object_end(&w);
         }
         wr_buf_release(&response);

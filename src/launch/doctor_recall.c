@@ -85,8 +85,7 @@ static void add_words(struct server *server, struct wr_arena *arena, const struc
     if (wr_json_is(doc, list, WR_JSON_STRING))
         add_word(server, arena, doc, list);
     else if (wr_json_is(doc, list, WR_JSON_ARRAY))
-        for (wr_json_id at = wr_json_first(doc, list); at != WR_JSON_NONE;
-             at = wr_json_next(doc, list, at))
+        WR_JSON_EACH(at, doc, list)
             add_word(server, arena, doc, at);
 }
 
@@ -390,11 +389,9 @@ static bool find_command(struct hook_look *look, const struct wr_json *doc)
     struct wr_arena *arena = &look->doctor->arena;
     wr_json_id groups = wr_json_find(doc, wr_json_find(doc, 0, "hooks"), look->agent->event);
 
-    for (wr_json_id g = wr_json_first(doc, groups); g != WR_JSON_NONE;
-         g = wr_json_next(doc, groups, g)) {
+    WR_JSON_EACH(g, doc, groups) {
         wr_json_id list = wr_json_find(doc, g, "hooks");
-        for (wr_json_id h = wr_json_first(doc, list); h != WR_JSON_NONE;
-             h = wr_json_next(doc, list, h)) {
+        WR_JSON_EACH(h, doc, list) {
             wr_json_id command = wr_json_find(doc, h, "command");
             if (wr_json_is(doc, command, WR_JSON_STRING) &&
                 read_command(look, wr_json_text(doc, arena, command)))
@@ -409,8 +406,7 @@ static bool find_command(struct hook_look *look, const struct wr_json *doc)
 /* Of an MCP server's words, its store. */
 static void read_words(struct hook_look *look, const struct wr_json *doc, wr_json_id words)
 {
-    for (wr_json_id w = wr_json_first(doc, words); w != WR_JSON_NONE;
-         w = wr_json_next(doc, words, w)) {
+    WR_JSON_EACH(w, doc, words) {
         wr_json_id next = wr_json_next(doc, words, w);
         if (wr_json_text_is(doc, w, "--store") && wr_json_is(doc, next, WR_JSON_STRING))
             look->mcp_store =

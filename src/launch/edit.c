@@ -59,8 +59,7 @@ static bool is_same_value(struct wr_arena *arena, weir_span a, const char *b)
 static wr_json_id find_element(const struct wr_json *doc, struct wr_arena *arena, wr_json_id list,
                                const char *value)
 {
-    for (wr_json_id at = wr_json_first(doc, list); at != WR_JSON_NONE;
-         at = wr_json_next(doc, list, at))
+    WR_JSON_EACH(at, doc, list)
         if (is_same_value(arena, wr_json_raw(doc, at), value))
             return at;
     return WR_JSON_NONE;
@@ -152,8 +151,7 @@ static weir_status make_json(const struct wr_edit *edit, struct wr_arena *arena,
 
 static wr_json_id key_of(const struct wr_json *doc, wr_json_id object, const char *name)
 {
-    for (wr_json_id at = wr_json_first(doc, object); at != WR_JSON_NONE;
-         at = wr_json_next(doc, object, at))
+    WR_JSON_EACH(at, doc, object)
         if (wr_json_text_is(doc, at, name))
             return at;
     return WR_JSON_NONE;

@@ -192,8 +192,7 @@ void wr_own_read_json(struct wr_own *own, struct wr_arena *arena, enum wr_own_fo
         return;
     }
     wr_json_id list = wr_json_find(&doc, 0, format == WR_OWN_PI ? "providers" : "provider");
-    for (wr_json_id at = wr_json_first(&doc, list); at != WR_JSON_NONE;
-         at = wr_json_next(&doc, list, at)) {
+    WR_JSON_EACH(at, &doc, list) {
         wr_json_id value = wr_json_value(at);
         wr_json_id url = format == WR_OWN_PI
                              ? wr_json_find(&doc, value, "baseUrl")
@@ -580,8 +579,7 @@ static void copy_droid(struct copying *c)
     c->at = all.ptr;
     if (!add_words(c, "{\"customModels\":"))
         return;
-    for (wr_json_id at = wr_json_first(c->doc, list); at != WR_JSON_NONE;
-         at = wr_json_next(c->doc, list, at)) {
+    WR_JSON_EACH(at, c->doc, list) {
         (void)snprintf(name, sizeof(name), "custom-model-%u", ++number);
         redirect(c, at, name);
     }

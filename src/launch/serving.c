@@ -74,8 +74,7 @@ static void write_facts(struct wr_buf *out, const struct wr_server_facts *facts)
     wr_json_member_i64(&w, "started_ms", facts->started_ms);
     wr_json_member_bool(&w, "one_upstream", facts->has_one_upstream);
     wr_json_member_bool(&w, "needs_token", facts->needs_token);
-    wr_json_write_key(&w, "upstreams");
-    wr_json_write_array(&w);
+    wr_json_member_array(&w, "upstreams");
     for (size_t i = 0; i < facts->upstreams_count; i++)
         wr_json_write_text(&w, wr_span_of(facts->upstreams[i]));
     wr_json_write_array_end(&w);

@@ -32,8 +32,7 @@ static void begin_request(struct wr_json_writer *w, struct wr_buf *out, uint64_t
 {
     begin_message(w, out, method);
     wr_json_member_number(w, "id", id);
-    wr_json_write_key(w, "params");
-    wr_json_write_object(w);
+    wr_json_member_object(w, "params");
 }
 
 static void end_request(struct wr_json_writer *w)
@@ -48,11 +47,9 @@ void wr_mcp_write_initialize(struct wr_buf *out, uint64_t id)
 
     begin_request(&w, out, id, "initialize");
     wr_json_member_word(&w, "protocolVersion", wr_mcp_version());
-    wr_json_write_key(&w, "capabilities");
-    wr_json_write_object(&w);
+    wr_json_member_object(&w, "capabilities");
     wr_json_write_object_end(&w);
-    wr_json_write_key(&w, "clientInfo");
-    wr_json_write_object(&w);
+    wr_json_member_object(&w, "clientInfo");
     wr_json_member_word(&w, "name", "weir");
     wr_json_member_word(&w, "version", weir_version());
     wr_json_write_object_end(&w);
@@ -83,8 +80,7 @@ void wr_mcp_write_call(struct wr_buf *out, uint64_t id, weir_span name, weir_spa
 
     begin_request(&w, out, id, "tools/call");
     wr_json_member_text(&w, "name", name);
-    wr_json_write_key(&w, "arguments");
-    wr_json_write_raw(&w, arguments.len ? arguments : WR_LIT("{}"));
+    wr_json_member_raw(&w, "arguments", arguments.len ? arguments : WR_LIT("{}"));
     end_request(&w);
 }
 
@@ -93,8 +89,7 @@ void wr_mcp_write_cancelled(struct wr_buf *out, uint64_t id)
     struct wr_json_writer w;
 
     begin_message(&w, out, "notifications/cancelled");
-    wr_json_write_key(&w, "params");
-    wr_json_write_object(&w);
+    wr_json_member_object(&w, "params");
     wr_json_member_number(&w, "requestId", id);
     wr_json_write_object_end(&w);
     wr_json_write_object_end(&w);
@@ -155,30 +150,19 @@ bool wr_mcp_read_initialized(const struct wr_mcp_said_message *m, struct wr_aren
     return wr_mcp_knows_version(*version);
 }
 
-static weir_span text_of(const struct wr_mcp_said_message *m, struct wr_arena *arena,
-                         wr_json_id object, const char *key)
-{
-    wr_json_id id = wr_json_find(&m->doc, object, key);
-    weir_span text = {"", 0};
-
-    if (wr_json_is(&m->doc, id, WR_JSON_STRING))
-        text = wr_json_text(&m->doc, arena, id);
-    return text.ptr ? text : (weir_span){"", 0};
-}
-
 bool wr_mcp_read_tools(const struct wr_mcp_said_message *m, struct wr_arena *arena,
                        wr_mcp_listed_fn *fn, void *user, weir_span *cursor)
 {
     wr_json_id list = wr_json_find(&m->doc, m->result, "tools");
 
-    *cursor = text_of(m, arena, m->result, "nextCursor");
+    *cursor = wr_json_find_text(&m->doc, arena, m->result, "nextCursor");
     if (!wr_json_is(&m->doc, list, WR_JSON_ARRAY))
         return false;
-    for (wr_json_id i = wr_json_first(&m->doc, list); i != WR_JSON_NONE;
-         i = wr_json_next(&m->doc, list, i)) {
+    WR_JSON_EACH(i, &m->doc, list) {
         wr_json_id schema = wr_json_find(&m->doc, i, "inputSchema");
-        struct wr_mcp_listed_tool tool = {.name = text_of(m, arena, i, "name"),
-                                          .description = text_of(m, arena, i, "description")};
+        struct wr_mcp_listed_tool tool = {.name = wr_json_find_text(&m->doc, arena, i, "name"),
+                                          .description =
+                                              wr_json_find_text(&m->doc, arena, i, "description")};
         /* APIs refuse a whole request for one schema of anything but an object. */
         if (wr_json_text_is(&m->doc, wr_json_find(&m->doc, schema, "type"), "object"))
             tool.schema = wr_json_raw(&m->doc, schema);
@@ -192,8 +176,10 @@ bool wr_mcp_read_tools(const struct wr_mcp_said_message *m, struct wr_arena *are
 static void put_other(const struct wr_mcp_said_message *m, struct wr_arena *arena, wr_json_id block,
                       struct wr_buf *out)
 {
-    weir_span type = text_of(m, arena, block, "type"), mime = text_of(m, arena, block, "mimeType");
-    weir_span uri = text_of(m, arena, block, "uri"), data = text_of(m, arena, block, "data");
+    weir_span type = wr_json_find_text(&m->doc, arena, block, "type"),
+              mime = wr_json_find_text(&m->doc, arena, block, "mimeType");
+    weir_span uri = wr_json_find_text(&m->doc, arena, block, "uri"),
+              data = wr_json_find_text(&m->doc, arena, block, "data");
 
     wr_buf_text(out, "[");
     wr_text_one_line_max(out, type.len ? type : WR_LIT("something"), 40);
@@ -214,10 +200,10 @@ static void put_block(const struct wr_mcp_said_message *m, struct wr_arena *aren
                       struct wr_buf *out)
 {
     wr_json_id resource = wr_json_find(&m->doc, block, "resource");
-    weir_span text = text_of(m, arena, block, "text");
+    weir_span text = wr_json_find_text(&m->doc, arena, block, "text");
 
     if (!text.len && resource != WR_JSON_NONE)
-        text = text_of(m, arena, resource, "text");
+        text = wr_json_find_text(&m->doc, arena, resource, "text");
     if (text.len || wr_json_text_is(&m->doc, wr_json_find(&m->doc, block, "type"), "text"))
         wr_buf_append(out, text);
     else
@@ -233,8 +219,7 @@ bool wr_mcp_read_content(const struct wr_mcp_said_message *m, struct wr_arena *a
     size_t begin = out->len;
 
     if (wr_json_is(&m->doc, list, WR_JSON_ARRAY))
-        for (wr_json_id i = wr_json_first(&m->doc, list); i != WR_JSON_NONE;
-             i = wr_json_next(&m->doc, list, i)) {
+        WR_JSON_EACH(i, &m->doc, list) {
             if (out->len > begin && out->bytes[out->len - 1] != '\n')
                 wr_buf_byte(out, '\n');
             put_block(m, arena, i, out);

@@ -368,8 +368,7 @@ static void put_valid_text(struct turn *turn, const char *key, weir_span text)
 
 static void put_empty_object(struct wr_json_writer *w, const char *key)
 {
-    wr_json_write_key(w, key);
-    wr_json_write_object(w);
+    wr_json_member_object(w, key);
     wr_json_write_object_end(w);
 }
 
@@ -381,10 +380,8 @@ static void open_answer(struct turn *turn, const char *what)
     wr_json_write_init(w, &turn->mcp->out);
     wr_json_write_object(w);
     wr_json_member_word(w, "jsonrpc", "2.0");
-    wr_json_write_key(w, "id");
-    wr_json_write_raw(w, turn->message.id);
-    wr_json_write_key(w, what);
-    wr_json_write_object(w);
+    wr_json_member_raw(w, "id", turn->message.id);
+    wr_json_member_object(w, what);
 }
 
 static void close_answer(struct turn *turn)
@@ -402,8 +399,7 @@ static void open_result(struct turn *turn)
 
 static void write_server_info(struct wr_json_writer *w, const char *key)
 {
-    wr_json_write_key(w, key);
-    wr_json_write_object(w);
+    wr_json_member_object(w, key);
     wr_json_member_word(w, "name", "weir");
     wr_json_member_word(w, "version", weir_version());
     wr_json_write_object_end(w);
@@ -412,8 +408,7 @@ static void write_server_info(struct wr_json_writer *w, const char *key)
 static void close_result(struct turn *turn)
 {
     if (turn->message.is_modern) {
-        wr_json_write_key(&turn->writer, "_meta");
-        wr_json_write_object(&turn->writer);
+        wr_json_member_object(&turn->writer, "_meta");
         write_server_info(&turn->writer, "io.modelcontextprotocol/serverInfo");
         wr_json_write_object_end(&turn->writer);
     }
@@ -422,8 +417,7 @@ static void close_result(struct turn *turn)
 
 static void write_versions(struct wr_json_writer *w, const char *key)
 {
-    wr_json_write_key(w, key);
-    wr_json_write_array(w);
+    wr_json_member_array(w, key);
     for (size_t i = 0; i < VERSIONS_COUNT; i++)
         wr_json_write_text(w, wr_span_of(versions[i]));
     wr_json_write_array_end(w);
@@ -431,8 +425,7 @@ static void write_versions(struct wr_json_writer *w, const char *key)
 
 static void write_capabilities(struct wr_json_writer *w)
 {
-    wr_json_write_key(w, "capabilities");
-    wr_json_write_object(w);
+    wr_json_member_object(w, "capabilities");
     put_empty_object(w, "tools");
     wr_json_write_object_end(w);
 }
@@ -455,8 +448,7 @@ static void write_error(struct turn *turn)
     wr_json_member_i64(w, "code", m->code);
     put_valid_text(turn, "message", wr_span_of(m->why));
     if (m->code == RPC_VERSION) {
-        wr_json_write_key(w, "data");
-        wr_json_write_object(w);
+        wr_json_member_object(w, "data");
         write_versions(w, "supported");
         put_valid_text(turn, "requested", m->requested);
         wr_json_write_object_end(w);
@@ -529,8 +521,7 @@ static void write_tool_result(struct turn *turn, const struct wr_mcp_call *call)
     struct wr_json_writer *w = &turn->writer;
 
     open_result(turn);
-    wr_json_write_key(w, "content");
-    wr_json_write_array(w);
+    wr_json_member_array(w, "content");
     wr_json_write_object(w);
     wr_json_member_word(w, "type", "text");
     put_valid_text(turn, "text", wr_buf_view(call->out));

@@ -112,8 +112,7 @@ static void fail_unknown(struct wr_mcp_call *call, weir_span name, const char *c
 bool wr_mcp_call_knows(struct wr_mcp_call *call, const char *const *names, size_t names_count)
 {
     const struct wr_json *doc = call->doc;
-    for (wr_json_id key = wr_json_first(doc, call->arguments); key != WR_JSON_NONE;
-         key = wr_json_next(doc, call->arguments, key)) {
+    WR_JSON_EACH(key, doc, call->arguments) {
         bool is_known = false;
         for (size_t i = 0; i < names_count && !is_known; i++)
             is_known = wr_json_text_is(doc, key, names[i]);

@@ -147,13 +147,10 @@ static void begin_body(struct wr_otel *otel, struct wr_json_writer *w, const cha
     const struct wr_otel_settings *s = otel->settings;
 
     wr_json_write_object(w);
-    wr_json_write_key(w, keys[0]);
-    wr_json_write_array(w);
+    wr_json_member_array(w, keys[0]);
     wr_json_write_object(w);
-    wr_json_write_key(w, "resource");
-    wr_json_write_object(w);
-    wr_json_write_key(w, "attributes");
-    wr_json_write_array(w);
+    wr_json_member_object(w, "resource");
+    wr_json_member_array(w, "attributes");
     wr_otel_text(w, "service.name", wr_span_of(s->service));
     wr_otel_text(w, "service.version", wr_span_of(weir_version()));
     wr_otel_text(w, "service.instance.id", wr_span_of(otel->instance));
@@ -162,16 +159,13 @@ static void begin_body(struct wr_otel *otel, struct wr_json_writer *w, const cha
             wr_otel_text(w, s->resource[i].name.ptr, s->resource[i].value);
     wr_json_write_array_end(w);
     wr_json_write_object_end(w);
-    wr_json_write_key(w, keys[1]);
-    wr_json_write_array(w);
+    wr_json_member_array(w, keys[1]);
     wr_json_write_object(w);
-    wr_json_write_key(w, "scope");
-    wr_json_write_object(w);
+    wr_json_member_object(w, "scope");
     wr_json_member_word(w, "name", "weir");
     wr_json_member_word(w, "version", weir_version());
     wr_json_write_object_end(w);
-    wr_json_write_key(w, keys[2]);
-    wr_json_write_array(w);
+    wr_json_member_array(w, keys[2]);
 }
 
 static void end_body(struct wr_json_writer *w)

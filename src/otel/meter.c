@@ -170,8 +170,7 @@ static void begin_point(const struct writing *o, const struct series *s, const c
     struct wr_json_writer *w = o->w;
 
     wr_json_write_object(w);
-    wr_json_write_key(w, "attributes");
-    wr_json_write_array(w);
+    wr_json_member_array(w, "attributes");
     if (s->is_overflow) {
         wr_otel_flag(w, "otel.metric.overflow", true);
     } else {
@@ -193,11 +192,9 @@ static void begin_metric(const struct writing *o, const char *name, const char *
     wr_json_write_object(o->w);
     wr_json_member_word(o->w, "name", name);
     wr_json_member_word(o->w, "unit", unit);
-    wr_json_write_key(o->w, kind);
-    wr_json_write_object(o->w);
+    wr_json_member_object(o->w, kind);
     wr_json_member_number(o->w, "aggregationTemporality", CUMULATIVE);
-    wr_json_write_key(o->w, "dataPoints");
-    wr_json_write_array(o->w);
+    wr_json_member_array(o->w, "dataPoints");
 }
 
 static void write_number(struct wr_json_writer *w, uint64_t number, bool is_time)
@@ -220,16 +217,14 @@ static void write_histogram(const struct writing *o, const struct series *s,
     write_count(w, "count", h->count);
     wr_json_write_key(w, "sum");
     write_number(w, h->sum, is_time);
-    wr_json_write_key(w, "bucketCounts");
-    wr_json_write_array(w);
+    wr_json_member_array(w, "bucketCounts");
     for (size_t i = 0; i <= BUCKETS; i++) {
         char digits[24];
         (void)snprintf(digits, sizeof(digits), "%llu", (unsigned long long)h->counts[i]);
         wr_json_write_text(w, wr_span_of(digits));
     }
     wr_json_write_array_end(w);
-    wr_json_write_key(w, "explicitBounds");
-    wr_json_write_array(w);
+    wr_json_member_array(w, "explicitBounds");
     for (size_t i = 0; i < BUCKETS; i++)
         write_number(w, bounds[i], is_time);
     wr_json_write_array_end(w);

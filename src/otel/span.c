@@ -17,8 +17,7 @@ static void begin_attribute(struct wr_json_writer *w, const char *key)
 {
     wr_json_write_object(w);
     wr_json_member_word(w, "key", key);
-    wr_json_write_key(w, "value");
-    wr_json_write_object(w);
+    wr_json_member_object(w, "value");
 }
 
 static void end_attribute(struct wr_json_writer *w)
@@ -185,10 +184,8 @@ static void write_finish(weir_span reason, struct wr_json_writer *w)
     if (!is_sayable(reason))
         return;
     begin_attribute(w, "gen_ai.response.finish_reasons");
-    wr_json_write_key(w, "arrayValue");
-    wr_json_write_object(w);
-    wr_json_write_key(w, "values");
-    wr_json_write_array(w);
+    wr_json_member_object(w, "arrayValue");
+    wr_json_member_array(w, "values");
     wr_json_write_object(w);
     wr_json_member_text(w, "stringValue", reason);
     wr_json_write_object_end(w);
@@ -294,15 +291,13 @@ void wr_otel_span_write(const struct wr_record *record, const char *span_id,
     wr_json_write_init(w, out);
     wr_json_write_object(w);
     write_head(record, span_id, w);
-    wr_json_write_key(w, "attributes");
-    wr_json_write_array(w);
+    wr_json_member_array(w, "attributes");
     write_call(record, w);
     write_usage(record, cost, w);
     write_own_words(record, w);
     write_own_numbers(record, w);
     wr_json_write_array_end(w);
-    wr_json_write_key(w, "status");
-    wr_json_write_object(w);
+    wr_json_member_object(w, "status");
     if (wr_otel_error(record).len)
         wr_json_member_number(w, "code", STATUS_ERROR);
     wr_json_write_object_end(w);

@@ -139,8 +139,7 @@ static void write_calls(struct wr_json_writer *w, const struct wr_event *event)
 {
     if (!event->calls_count)
         return;
-    wr_json_write_key(w, "calls");
-    wr_json_write_array(w);
+    wr_json_member_array(w, "calls");
     for (uint32_t i = 0; i < event->calls_count; i++) {
         wr_json_write_object(w);
         write_span(w, "id", event->calls[i].id);
@@ -162,8 +161,7 @@ static void write_items(struct wr_json_writer *w, const struct wr_event *event)
 {
     if (!event->items_count)
         return;
-    wr_json_write_key(w, "items");
-    wr_json_write_array(w);
+    wr_json_member_array(w, "items");
     for (uint32_t i = 0; i < event->items_count; i++)
         if (is_plain_object(event->items[i]))
             wr_json_write_raw(w, event->items[i]);
@@ -176,8 +174,7 @@ static void write_kept(struct wr_json_writer *w, const struct wr_event *event)
 {
     if (!event->kept_count)
         return;
-    wr_json_write_key(w, "kept");
-    wr_json_write_array(w);
+    wr_json_member_array(w, "kept");
     for (uint32_t i = 0; i < event->kept_count; i++)
         wr_json_write_i64(w, (int64_t)event->kept[i]);
     wr_json_write_array_end(w);

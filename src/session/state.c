@@ -294,8 +294,7 @@ static bool read_held(struct wr_checkpoint *c, weir_span value)
     c->held = WR_ARENA_ARRAY(&c->arena, struct wr_held, (size_t)count + 1);
     if (!c->held || count > WR_STATE_HELD_MAX)
         return false;
-    for (wr_json_id row = wr_json_first(&doc, 0); row != WR_JSON_NONE;
-         row = wr_json_next(&doc, 0, row)) {
+    WR_JSON_EACH(row, &doc, 0) {
         struct wr_held *held = &c->held[c->held_count];
         if (!read_row(&doc, row, held) || !held->place.seq ||
             (c->held_count && held->place.seq <= held[-1].place.seq))
