@@ -12,6 +12,7 @@
 #include "store/spend.h"
 #include "tests/test_dir.h"
 #include "tests/test_postgres.h"
+#include "tests/test_spent.h"
 
 enum { SESSIONS = 5, TURNS = 4 };
 
@@ -187,30 +188,28 @@ static void budgets_go_on_where_they_were(void **state)
     struct fixture *f = *state;
     const char *const places[] = {f->database, f->target.path};
     struct wr_ledger *ledger;
-    struct wr_spent spent[WR_SPEND_PERIODS], more = {.used = {9, 400, 80}};
+    struct wr_spent spent, more = {.used = {9, 400, 80}};
 
     assert_int_equal(copy(f, f->source.path, f->database).counters_count, WR_SPEND_PERIODS - 1);
     assert_true(copy(f, f->database, f->target.path).counters_count >= WR_SPEND_PERIODS - 1);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(wr_ledger_open(places[i], NULL, &ledger, NULL, NULL), WEIR_OK);
-        assert_int_equal(wr_ledger_spent(ledger, WR_LIT("user:anna"), SPENT_MS, spent, NULL),
-                         WEIR_OK);
         for (int p = WR_SPEND_DAY; p < WR_SPEND_PERIODS; p++) {
-            assert_int_equal(spent[p].used[WR_SPEND_REQUESTS], 1);
-            assert_int_equal(spent[p].used[WR_SPEND_TOKENS], 500);
-            assert_int_equal(spent[p].used[WR_SPEND_MONEY], 70);
-            assert_int_equal(spent[p].held[WR_SPEND_TOKENS], 0);
+            spent = wr_test_spent(ledger, "user:anna", (enum wr_spend_period)p, SPENT_MS);
+            assert_int_equal(spent.used[WR_SPEND_REQUESTS], 1);
+            assert_int_equal(spent.used[WR_SPEND_TOKENS], 500);
+            assert_int_equal(spent.used[WR_SPEND_MONEY], 70);
+            assert_int_equal(spent.held[WR_SPEND_TOKENS], 0);
         }
         /* The larger of both, and a second copy adds nothing. */
         assert_int_equal(wr_ledger_raise(ledger, WR_LIT("user:anna"), WR_SPEND_MONTH,
                                          wr_spend_start_ms(WR_SPEND_MONTH, SPENT_MS), &more, NULL),
                          WEIR_OK);
         (void)copy(f, f->source.path, places[i]);
-        assert_int_equal(wr_ledger_spent(ledger, WR_LIT("user:anna"), SPENT_MS, spent, NULL),
-                         WEIR_OK);
-        assert_int_equal(spent[WR_SPEND_MONTH].used[WR_SPEND_REQUESTS], 9);
-        assert_int_equal(spent[WR_SPEND_MONTH].used[WR_SPEND_TOKENS], 500);
-        assert_int_equal(spent[WR_SPEND_MONTH].used[WR_SPEND_MONEY], 80);
+        spent = wr_test_spent(ledger, "user:anna", WR_SPEND_MONTH, SPENT_MS);
+        assert_int_equal(spent.used[WR_SPEND_REQUESTS], 9);
+        assert_int_equal(spent.used[WR_SPEND_TOKENS], 500);
+        assert_int_equal(spent.used[WR_SPEND_MONEY], 80);
         wr_ledger_close(ledger);
     }
 }

@@ -41,8 +41,6 @@ struct wr_ledger_ops {
                           int64_t micro_usd, struct weir_err *err);
     weir_status (*expire)(struct wr_ledger *ledger, int64_t before_ms, int64_t forget_ms,
                           uint64_t *expired_count, struct weir_err *err);
-    weir_status (*spent)(struct wr_ledger *ledger, weir_span scope, int64_t now_ms,
-                         struct wr_spent spent[WR_SPEND_PERIODS], struct weir_err *err);
     weir_status (*raise)(struct wr_ledger *ledger, weir_span scope, enum wr_spend_period period,
                          int64_t start_ms, const struct wr_spent *least, struct weir_err *err);
     weir_trouble (*trouble)(const struct wr_ledger *ledger);

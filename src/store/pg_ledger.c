@@ -518,12 +518,6 @@ static weir_status raise_spent(struct wr_ledger *ledger, weir_span scope,
     return wr_pg_raise(pg_of(ledger), scope, period, start_ms, least, err);
 }
 
-static weir_status read_spent(struct wr_ledger *ledger, weir_span scope, int64_t now_ms,
-                              struct wr_spent spent[WR_SPEND_PERIODS], struct weir_err *err)
-{
-    return wr_pg_spent(pg_of(ledger), scope, now_ms, spent, err);
-}
-
 /* ---- opening ---- */
 
 static weir_trouble trouble_of(const struct wr_ledger *ledger)
@@ -551,7 +545,6 @@ static const struct wr_ledger_ops ops = {
     .reserve = reserve,
     .settle = settle,
     .expire = expire,
-    .spent = read_spent,
     .raise = raise_spent,
     .said = read_said,
     .extent = read_extent,

@@ -30,6 +30,45 @@ enum {
     US = 1000,
 };
 
+/* ---- libpq ---- */
+
+static pthread_once_t libpq_once = PTHREAD_ONCE_INIT;
+static struct wr_pq libpq;
+static const char *libpq_failure; /* NULL: all are there */
+
+/* A symbol is an object to dlsym() and a function to us, which ISO C does not convert. */
+static bool take_symbol(void *library, const char *name, void *function)
+{
+    void *symbol = dlsym(library, name);
+    memcpy(function, &symbol, sizeof(symbol));
+    return symbol;
+}
+
+static void load_libpq(void)
+{
+    void *library = dlopen("libpq.so.5", RTLD_NOW | RTLD_LOCAL);
+
+    if (!library) {
+        libpq_failure = "libpq.so.5 is not installed (Debian: libpq5)";
+        return;
+    }
+#define X(name)                                         \
+    if (!take_symbol(library, "PQ" #name, &libpq.name)) \
+        libpq_failure = "this libpq has no PQ" #name ": 14 or newer is needed";
+    WR_PQ_MAP(X)
+#undef X
+}
+
+/* NULL: it is not installed, or too old; `err` says so. Any thread may call it. */
+static const struct wr_pq *find_libpq(struct weir_err *err)
+{
+    (void)pthread_once(&libpq_once, load_libpq);
+    if (!libpq_failure)
+        return &libpq;
+    (void)wr_fail(err, WEIR_IO, 0, "%s", libpq_failure);
+    return NULL;
+}
+
 /* ---- failures ---- */
 
 void wr_pg_fail(struct wr_pg_link *link, weir_status status, weir_trouble trouble)
@@ -296,7 +335,7 @@ weir_status wr_pg_link_open(struct wr_pg_link *link, const char *url, uint32_t w
                             struct weir_err *err)
 {
     *link = (struct wr_pg_link){.wait_ms_max = wait_ms_max};
-    link->pq = wr_pq_load(err);
+    link->pq = find_libpq(err);
     if (!link->pq)
         return WEIR_IO;
     if (!is_address(link->pq, url))
@@ -705,42 +744,4 @@ void wr_pg_item_number(struct wr_buf *out, int64_t number)
     unsigned char big[sizeof(number)];
     put_64(big, number);
     wr_pg_item(out, (weir_span){(const char *)big, sizeof(big)});
-}
-
-/* ==== libpq ==== */
-
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static struct wr_pq functions;
-static const char *failure; /* NULL: all are there */
-
-/* A symbol is an object to dlsym() and a function to us, which ISO C does not convert. */
-static bool take_symbol(void *library, const char *name, void *function)
-{
-    void *symbol = dlsym(library, name);
-    memcpy(function, &symbol, sizeof(symbol));
-    return symbol;
-}
-
-static void load(void)
-{
-    void *library = dlopen("libpq.so.5", RTLD_NOW | RTLD_LOCAL);
-
-    if (!library) {
-        failure = "libpq.so.5 is not installed (Debian: libpq5)";
-        return;
-    }
-#define X(name)                                             \
-    if (!take_symbol(library, "PQ" #name, &functions.name)) \
-        failure = "this libpq has no PQ" #name ": 14 or newer is needed";
-    WR_PQ_MAP(X)
-#undef X
-}
-
-const struct wr_pq *wr_pq_load(struct weir_err *err)
-{
-    (void)pthread_once(&once, load);
-    if (!failure)
-        return &functions;
-    (void)wr_fail(err, WEIR_IO, 0, "%s", failure);
-    return NULL;
 }

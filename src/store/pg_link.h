@@ -68,9 +68,6 @@ struct wr_pq {
 #undef X
 };
 
-/* NULL: it is not installed, or too old; `err` says so. Any thread may call it. */
-const struct wr_pq *wr_pq_load(struct weir_err *err);
-
 /* ==== a connection ==== */
 
 enum { WR_PG_ARGS_MAX = 28, WR_PG_OFTEN_MAX = 8 };

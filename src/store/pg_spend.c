@@ -32,14 +32,14 @@ static void give_arrays(struct wr_pg *pg, const struct wr_spend_request *r, stru
     wr_pg_give_array(pg, args, LIMITS);
 }
 
-static struct wr_spent read_spent(const struct wr_pg_link *link, int row, int column)
+static struct wr_spent read_spent(const struct wr_pg_link *link, int row)
 {
     struct wr_spent spent = {.used = {0}};
 
     for (int i = 0; i < WR_SPEND_KINDS; i++)
-        spent.used[i] = wr_pg_get_number(link, row, column + i);
-    spent.held[WR_SPEND_TOKENS] = wr_pg_get_number(link, row, column + 3);
-    spent.held[WR_SPEND_MONEY] = wr_pg_get_number(link, row, column + 4);
+        spent.used[i] = wr_pg_get_number(link, row, 1 + i);
+    spent.held[WR_SPEND_TOKENS] = wr_pg_get_number(link, row, 4);
+    spent.held[WR_SPEND_MONEY] = wr_pg_get_number(link, row, 5);
     return spent;
 }
 
@@ -63,7 +63,7 @@ weir_status wr_pg_reserve(struct wr_pg *pg, const struct wr_spend_request *r,
     for (int i = 0; i < rows && i < WR_SPEND_SCOPES_MAX * WR_SPEND_PERIODS; i++) {
         size_t scope = (size_t)i / WR_SPEND_PERIODS;
         enum wr_spend_period period = (enum wr_spend_period)(i % WR_SPEND_PERIODS);
-        verdict->spent[scope][period] = read_spent(&pg->link, i, 1);
+        verdict->spent[scope][period] = read_spent(&pg->link, i);
         if (wr_pg_get_number(&pg->link, i, 0))
             (void)wr_spend_is_over(r, scope, period, &verdict->spent[scope][period], verdict);
     }
@@ -122,30 +122,6 @@ weir_status wr_pg_expire(struct wr_pg *pg, int64_t before_ms, int64_t forget_ms,
         (void)wr_pg_run(&pg->link, "DELETE FROM weir.spend WHERE start_ms < $1", &args);
     while (wr_pg_again(&pg->link));
     return wr_pg_end(pg, err);
-}
-
-weir_status wr_pg_spent(struct wr_pg *pg, weir_span scope, int64_t now_ms,
-                        struct wr_spent spent[WR_SPEND_PERIODS], struct weir_err *err)
-{
-    weir_status status = WEIR_OK;
-
-    for (int p = 0; p < WR_SPEND_PERIODS && !status; p++) {
-        struct wr_pg_args args = {.count = 0};
-        wr_pg_bytes(&args, scope);
-        wr_pg_number(&args, p);
-        wr_pg_number(&args, wr_spend_start_ms((enum wr_spend_period)p, now_ms));
-        wr_pg_start(&pg->link);
-        do
-            (void)wr_pg_run(&pg->link,
-                            "SELECT requests, tokens, micro_usd, held_tokens, held_micro_usd"
-                            " FROM weir.spend WHERE scope = $1 AND period = $2 AND start_ms = $3",
-                            &args);
-        while (wr_pg_again(&pg->link));
-        status = wr_pg_end(pg, err);
-        if (!status && wr_pg_rows(&pg->link))
-            spent[p] = read_spent(&pg->link, 0, 0);
-    }
-    return status;
 }
 
 weir_status wr_pg_raise(struct wr_pg *pg, weir_span scope, enum wr_spend_period period,

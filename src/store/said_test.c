@@ -257,11 +257,15 @@ static void a_damaged_piece_is_not_shown(void **state)
 {
     struct fixture *f = *state;
     struct wr_ledger_row said;
-    struct wr_ledger_which by_id = {.tenant = LOCAL, .id = 1};
+    struct wr_ledger_which by_id = {.tenant = LOCAL, .id = 1}, other = {.tenant = LOCAL, .id = 2};
+    struct weir_err err = {.text = ""};
 
     add(f, "s", 1, WR_LIT("as it was"), WR_LIT(""), "");
     wr_db_exec(&wr_sqlite_of(f->store)->db, "UPDATE piece SET data = CAST('as it isn' AS BLOB)");
-    assert_int_equal(wr_ledger_said(f->ledger, &by_id, &said, NULL), WEIR_INVALID);
+    assert_int_equal(wr_ledger_said(f->ledger, &by_id, &said, &err), WEIR_INVALID);
+    assert_string_equal(err.text, "what the request said is damaged in the store");
+    assert_int_equal(wr_ledger_said(f->ledger, &other, &said, &err), WEIR_NOTFOUND);
+    assert_string_equal(err.text, "there is no such request");
 }
 
 int main(void)

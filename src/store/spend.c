@@ -89,14 +89,6 @@ weir_status wr_ledger_expire(struct wr_ledger *ledger, int64_t before_ms, int64_
     return status;
 }
 
-weir_status wr_ledger_spent(struct wr_ledger *ledger, weir_span scope, int64_t now_ms,
-                            struct wr_spent spent[WR_SPEND_PERIODS], struct weir_err *err)
-{
-    for (int i = 0; i < WR_SPEND_PERIODS; i++)
-        spent[i] = (struct wr_spent){.used = {0}};
-    return ledger->ops->spent(ledger, scope, now_ms, spent, err);
-}
-
 weir_status wr_ledger_raise(struct wr_ledger *ledger, weir_span scope, enum wr_spend_period period,
                             int64_t start_ms, const struct wr_spent *least, struct weir_err *err)
 {

@@ -24,11 +24,6 @@
 
 enum wr_spend_period { WR_SPEND_MINUTE, WR_SPEND_DAY, WR_SPEND_MONTH, WR_SPEND_PERIODS };
 
-#define WR_SPEND_KIND_MAP(X) \
-    X(requests)              \
-    X(tokens)                \
-    X(micro_usd)
-
 enum wr_spend_kind {
     WR_SPEND_REQUESTS,
     WR_SPEND_TOKENS,
@@ -91,11 +86,6 @@ WEIR_MUST_USE weir_status wr_ledger_expire(struct wr_ledger *ledger, int64_t bef
                                            int64_t forget_ms, uint64_t *expired_count,
                                            struct weir_err *err);
 
-/* The counters of the periods that a moment is in. */
-WEIR_MUST_USE weir_status wr_ledger_spent(struct wr_ledger *ledger, weir_span scope, int64_t now_ms,
-                                          struct wr_spent spent[WR_SPEND_PERIODS],
-                                          struct weir_err *err);
-
 /* A counter of the period that began at `start_ms` says at least what `least` has as used: it comes
  * from another store, where nothing is under way any more. */
 WEIR_MUST_USE weir_status wr_ledger_raise(struct wr_ledger *ledger, weir_span scope,
@@ -116,8 +106,6 @@ void wr_sqlite_reserve(struct wr_db *db, const struct wr_spend_request *request,
                        struct wr_spend_verdict *verdict);
 void wr_sqlite_settle(struct wr_db *db, weir_span ticket, int64_t tokens, int64_t micro_usd);
 uint64_t wr_sqlite_expire(struct wr_db *db, int64_t before_ms, int64_t forget_ms);
-void wr_sqlite_spent(struct wr_db *db, weir_span scope, int64_t now_ms,
-                     struct wr_spent spent[WR_SPEND_PERIODS]);
 void wr_sqlite_raise(struct wr_db *db, weir_span scope, enum wr_spend_period period,
                      int64_t start_ms, const struct wr_spent *least);
 weir_status wr_pg_raise(struct wr_pg *pg, weir_span scope, enum wr_spend_period period,
@@ -128,7 +116,5 @@ weir_status wr_pg_settle(struct wr_pg *pg, weir_span ticket, int64_t tokens, int
                          struct weir_err *err);
 weir_status wr_pg_expire(struct wr_pg *pg, int64_t before_ms, int64_t forget_ms,
                          uint64_t *expired_count, struct weir_err *err);
-weir_status wr_pg_spent(struct wr_pg *pg, weir_span scope, int64_t now_ms,
-                        struct wr_spent spent[WR_SPEND_PERIODS], struct weir_err *err);
 
 #endif

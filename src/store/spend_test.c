@@ -8,6 +8,7 @@
 #include "base/span.h"
 #include "tests/test_dir.h"
 #include "tests/test_postgres.h"
+#include "tests/test_spent.h"
 
 enum { NODES = 3 };
 
@@ -90,10 +91,7 @@ static struct wr_spend_verdict reserve(struct wr_ledger *ledger, const struct wr
 
 static struct wr_spent spent_of(struct fixture *f, const char *scope, enum wr_spend_period period)
 {
-    struct wr_spent spent[WR_SPEND_PERIODS];
-    assert_int_equal(wr_ledger_spent(f->ledgers[0], wr_span_of(scope), NOON_MS, spent, NULL),
-                     WEIR_OK);
-    return spent[period];
+    return wr_test_spent(f->ledgers[0], scope, period, NOON_MS);
 }
 
 static void periods_are_of_the_calendar(void **state)
@@ -182,20 +180,18 @@ static void a_request_is_of_the_period_that_it_began_in(void **state)
 {
     struct fixture *f = fixture_of(state);
     struct wr_spend_request r = request_of("user:midnight", "team:midnight", 1, 10, 500);
-    struct wr_spent spent[WR_SPEND_PERIODS];
 
     assert_true(wr_date_parse(WR_LIT("2026-11-30T23:59:59Z"), &r.now_ms));
     assert_false(reserve(f->ledgers[0], &r).is_refused);
     assert_int_equal(wr_ledger_settle(f->ledgers[0], r.ticket, 4, 50, NULL), WEIR_OK);
-    assert_int_equal(wr_ledger_spent(f->ledgers[0], WR_LIT("user:midnight"), r.now_ms, spent, NULL),
-                     WEIR_OK);
-    for (int p = 0; p < WR_SPEND_PERIODS; p++)
-        assert_int_equal(spent[p].used[WR_SPEND_MONEY], 50);
-    assert_int_equal(
-        wr_ledger_spent(f->ledgers[0], WR_LIT("user:midnight"), r.now_ms + 1000, spent, NULL),
-        WEIR_OK);
-    for (int p = 0; p < WR_SPEND_PERIODS; p++)
-        assert_int_equal(spent[p].used[WR_SPEND_REQUESTS], 0);
+    for (int p = 0; p < WR_SPEND_PERIODS; p++) {
+        enum wr_spend_period period = (enum wr_spend_period)p;
+        struct wr_spent then = wr_test_spent(f->ledgers[0], "user:midnight", period, r.now_ms);
+        struct wr_spent next =
+            wr_test_spent(f->ledgers[0], "user:midnight", period, r.now_ms + 1000);
+        assert_int_equal(then.used[WR_SPEND_MONEY], 50);
+        assert_int_equal(next.used[WR_SPEND_REQUESTS], 0);
+    }
 }
 
 /* ---- any order of calls, against a model of them ---- */
@@ -331,15 +327,13 @@ static void old_counters_are_forgotten(void **state)
 {
     struct fixture *f = fixture_of(state);
     struct wr_spend_request r = request_of("user:old", "team:old", 1, 1, 1);
-    struct wr_spent spent[WR_SPEND_PERIODS];
 
     r.now_ms = WR_DAY_MS * INT64_C(400);
     assert_false(reserve(f->ledgers[0], &r).is_refused);
     assert_int_equal(
         wr_ledger_expire(f->ledgers[0], r.now_ms + 1, r.now_ms + WR_DAY_MS, NULL, NULL), WEIR_OK);
-    assert_int_equal(wr_ledger_spent(f->ledgers[0], WR_LIT("user:old"), r.now_ms, spent, NULL),
-                     WEIR_OK);
-    assert_int_equal(spent[WR_SPEND_MONTH].used[WR_SPEND_REQUESTS], 0);
+    struct wr_spent spent = wr_test_spent(f->ledgers[0], "user:old", WR_SPEND_MONTH, r.now_ms);
+    assert_int_equal(spent.used[WR_SPEND_REQUESTS], 0);
     assert_int_equal(wr_ledger_settle(f->ledgers[0], r.ticket, 1, 1, NULL), WEIR_OK);
     assert_int_equal(wr_ledger_settle(f->ledgers[0], r.ticket, -1, 1, NULL), WEIR_INVALID);
 }

@@ -37,6 +37,9 @@ enum {
 static const char *const file_names[WR_SQLITE_FILES_COUNT] = {"store.db", "store.db-wal",
                                                               "store.db-shm"};
 
+static void close_files(struct wr_sqlite *sqlite);
+static void know_files(struct wr_sqlite *sqlite);
+
 /* ---- the files ---- */
 
 /* Makes the directories of `path` that are missing, which is changed and put back on the way. */
@@ -202,7 +205,9 @@ static weir_status open_to_read(struct wr_sqlite *sqlite, struct weir_err *err)
     return WEIR_IO;
 }
 
-weir_status wr_sqlite_open_files(struct wr_sqlite *sqlite, struct weir_err *err)
+/* Opens the files at the path, which the options say how to; without a path the database is made
+ * in memory. For a store that is closed. */
+static weir_status open_files(struct wr_sqlite *sqlite, struct weir_err *err)
 {
     weir_trouble *trouble = &sqlite->store.trouble;
     struct stat found;
@@ -217,14 +222,14 @@ weir_status wr_sqlite_open_files(struct wr_sqlite *sqlite, struct weir_err *err)
     if (status && *trouble == WEIR_TROUBLE_DENIED && stat(sqlite->paths[WR_SQLITE_LOG], &found))
         status = open_to_read(sqlite, err);
     if (!status)
-        wr_sqlite_know_files(sqlite);
+        know_files(sqlite);
     return status;
 }
 
 static void close_store(struct weir_store *store)
 {
     struct wr_sqlite *sqlite = wr_sqlite_of(store);
-    wr_sqlite_close_files(sqlite);
+    close_files(sqlite);
     wr_packer_release(&sqlite->packer);
     wr_buf_release(&sqlite->text);
     wr_buf_release(&sqlite->packed);
@@ -292,7 +297,7 @@ weir_status wr_sqlite_open(const char *dir, const struct wr_sqlite_options *opti
     struct wr_sqlite *sqlite = new_store(dir, options);
     if (!sqlite)
         return wr_fail(err, WEIR_NOMEM, 0, "no memory for the store");
-    weir_status status = wr_sqlite_open_files(sqlite, err);
+    weir_status status = open_files(sqlite, err);
     *trouble = sqlite->store.trouble;
     if (status)
         close_store(&sqlite->store);
@@ -473,7 +478,8 @@ static bool is_same_file(const struct wr_sqlite *sqlite, enum wr_sqlite_file whi
            found.st_ino == place->inode;
 }
 
-void wr_sqlite_know_files(struct wr_sqlite *sqlite)
+/* Notes which files are at the path: those that were just opened. */
+static void know_files(struct wr_sqlite *sqlite)
 {
     for (int i = 0; i < WR_SQLITE_FILES_COUNT; i++) {
         struct stat found;
@@ -534,7 +540,7 @@ static weir_status open_again(struct wr_sqlite *sqlite, bool is_kept, struct wei
 
     memcpy(before, sqlite->places, sizeof(before));
     sqlite->db = (struct wr_db){.handle = NULL};
-    weir_status status = wr_sqlite_open_files(sqlite, err);
+    weir_status status = open_files(sqlite, err);
     if (status) {
         wr_db_close(&sqlite->db);
         sqlite->db = old;
@@ -663,7 +669,9 @@ weir_status wr_sqlite_follow_to_write(struct wr_sqlite *sqlite, struct weir_err 
     return wr_sqlite_follow(sqlite, err);
 }
 
-void wr_sqlite_close_files(struct wr_sqlite *sqlite)
+/* SQLite would write its log into the database and remove it by its name: not where that is
+ * another's by now. */
+static void close_files(struct wr_sqlite *sqlite)
 {
     if (sqlite->path && sqlite->db.handle && has_foreign_log(sqlite))
         leave(&sqlite->db);

@@ -114,17 +114,6 @@ static inline weir_span wr_handle_span(const unsigned char bytes[WEIR_HANDLE_BYT
     return (weir_span){(const char *)bytes, WEIR_HANDLE_BYTES};
 }
 
-/* Opens the files at the path, which the options say how to; without a path the database is made
- * in memory. For a store that is closed. */
-WEIR_MUST_USE weir_status wr_sqlite_open_files(struct wr_sqlite *sqlite, struct weir_err *err);
-
-/* Closes them. SQLite would write its log into the database and remove it by its name: not where
- * that is another's by now. */
-void wr_sqlite_close_files(struct wr_sqlite *sqlite);
-
-/* Notes which files are at the path: those that were just opened. */
-void wr_sqlite_know_files(struct wr_sqlite *sqlite);
-
 /* Sees that what is open is what is at the path, and opens that where it is not.
  * store->replaced_count tells whether it is another database. Operations begin with it, but for
  * the search for pins and marks, where it is behind a failure: a commit follows them. */

@@ -613,20 +613,6 @@ static weir_status raise_spent(struct wr_ledger *ledger, weir_span scope,
     return status_of(ledger, err);
 }
 
-static weir_status read_spent(struct wr_ledger *ledger, weir_span scope, int64_t now_ms,
-                              struct wr_spent spent[WR_SPEND_PERIODS], struct weir_err *err)
-{
-    struct wr_db *db = &sqlite_of(ledger)->db;
-    weir_status status = wr_sqlite_follow(sqlite_of(ledger), err);
-
-    if (status)
-        return status;
-    wr_db_begin_read(db);
-    wr_sqlite_spent(db, scope, now_ms, spent);
-    wr_db_end_read(db);
-    return status_of(ledger, err);
-}
-
 /* ---- opening ---- */
 
 static weir_trouble trouble_of(const struct wr_ledger *ledger)
@@ -656,7 +642,6 @@ static const struct wr_ledger_ops ops = {
     .reserve = reserve,
     .settle = settle,
     .expire = expire,
-    .spent = read_spent,
     .raise = raise_spent,
     .trouble = trouble_of,
     .close = close_ledger,

@@ -191,14 +191,6 @@ uint64_t wr_sqlite_expire(struct wr_db *db, int64_t before_ms, int64_t forget_ms
     return count;
 }
 
-void wr_sqlite_spent(struct wr_db *db, weir_span scope, int64_t now_ms,
-                     struct wr_spent spent[WR_SPEND_PERIODS])
-{
-    for (int p = 0; p < WR_SPEND_PERIODS; p++)
-        spent[p] = read_counter(db, scope, (enum wr_spend_period)p,
-                                wr_spend_start_ms((enum wr_spend_period)p, now_ms));
-}
-
 void wr_sqlite_raise(struct wr_db *db, weir_span scope, enum wr_spend_period period,
                      int64_t start_ms, const struct wr_spent *least)
 {

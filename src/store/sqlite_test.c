@@ -568,6 +568,7 @@ static void what_a_read_found_damaged_is_not_there_any_more(void **state)
     wr_db_exec(&wr_sqlite_of(store)->db,
                "DROP TRIGGER artifact_changed;"
                "UPDATE artifact SET data = substr(data, 1, 500) || x'00' || substr(data, 502)");
+    assert_has(store, 1, true); /* it is remembered and not read again */
     assert_int_equal(get_text(store, 1, &miss), WEIR_NOTFOUND);
     assert_int_equal(miss, WEIR_MISS_CORRUPT);
     assert_has(store, 1, false);
