@@ -104,6 +104,81 @@ static void a_note_is_found_by_its_kind_tenant_and_id(void **state)
     wr_test_dir_remove(&dir);
 }
 
+/* An answer goes by its id and its conversation's; arguments that are too long for a note do not.
+ */
+static void an_answer_is_kept_as_a_note(void **state)
+{
+    static char text[WR_LEDGER_NOTE_BYTES_MAX];
+    struct wr_test_dir dir = wr_test_dir_new();
+    struct wr_ledger_writer *writer = wr_ledger_writer_new(dir.path, wr_metrics_new());
+    struct wr_notes *notes = wr_notes_new(dir.path, writer);
+    static const struct {
+        const char *id, *conversation, *arguments;
+        bool has_arguments;
+        const char *asked, *found; /* NULL: it is not */
+    } rows[] = {
+        {"r1", "", "{\"a\":1}", true, "r1", "{\"a\":1}"},
+        {"r2", "c2", "{}", false, "r2", ""},
+        {"r3", "c3", "{\"c\":3}", true, "c3", "{\"c\":3}"},
+        {"r4", "", text, true, "r4", ""},
+        {"r5", "", "{}", true, "r6", NULL},
+    };
+    (void)state;
+    memset(text, 'x', sizeof(text) - 1);
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
+        struct wr_reply answer;
+        wr_answer_init(&answer, &(struct wr_answer_options){.api = NULL});
+        wr_buf_text(&answer.id, rows[i].id);
+        wr_buf_text(&answer.conversation_id, rows[i].conversation);
+        wr_answer_add_call(&answer, WR_LIT("call_1"), WR_LIT("f"), wr_span_of(rows[i].arguments));
+        wr_answer_note_keep(notes, WR_LIT("local"), WR_LIT("s"), &answer, rows[i].has_arguments, 1);
+        wr_answer_note_keep(NULL, WR_LIT("local"), WR_LIT("s"), &answer, true, 1);
+        wr_answer_release(&answer);
+    }
+    wr_ledger_writer_free(writer);
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++)
+        for (int waits = 0; waits < 2; waits++) {
+            struct wr_known_answer known;
+            struct wr_arena arena;
+            wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+            bool is_found = wr_answer_note_find(notes, &arena, WR_LIT("local"),
+                                                wr_span_of(rows[i].asked), waits, &known);
+            if (is_found != (rows[i].found != NULL) ||
+                (is_found && (!wr_span_is(known.session, "s") || known.calls_count != 1 ||
+                              !wr_span_is(known.calls[0].arguments, rows[i].found))))
+                fail_msg("%s", rows[i].id);
+            assert_int_equal(known.calls_count, is_found);
+            assert_false(wr_answer_note_find(notes, &arena, WR_LIT("other"),
+                                             wr_span_of(rows[i].asked), waits, &known));
+            assert_false(
+                wr_answer_note_find(NULL, &arena, WR_LIT("local"), WR_LIT("r1"), waits, &known));
+            wr_arena_release(&arena);
+        }
+    wr_notes_free(notes);
+    wr_test_dir_remove(&dir);
+}
+
+/* Under a key of somebody else's. */
+static void a_note_may_have_a_key_of_its_own(void **state)
+{
+    static const unsigned char key[WR_LEDGER_KEY_BYTES] = "a key";
+    struct wr_test_dir dir = wr_test_dir_new();
+    struct wr_ledger_writer *writer = wr_ledger_writer_new(dir.path, wr_metrics_new());
+    struct wr_notes *notes = wr_notes_new(dir.path, writer);
+    struct wr_ledger *ledger;
+    weir_span data;
+    (void)state;
+    wr_notes_keep_as(notes, key, WR_LIT("local"), WR_LIT("s"), WR_LIT("plan"), 1);
+    wr_notes_keep_as(NULL, key, WR_LIT("local"), WR_LIT("s"), WR_LIT("nobody's"), 2);
+    wr_ledger_writer_free(writer);
+    wr_notes_free(notes);
+    assert_int_equal(wr_ledger_open(dir.path, NULL, &ledger, NULL, NULL), WEIR_OK);
+    assert_int_equal(wr_ledger_note(ledger, WR_LIT("local"), key, &data, NULL), WEIR_OK);
+    assert_true(wr_span_is(data, "plan"));
+    wr_ledger_close(ledger);
+    wr_test_dir_remove(&dir);
+}
+
 static void without_notes_nothing_is_kept_or_found(void **state)
 {
     struct wr_note_name name = {WR_NOTE_ANSWER, WR_LIT("local"), WR_LIT("a1")};
@@ -167,6 +242,8 @@ int main(void)
         cmocka_unit_test(they_are_little_endian),
         cmocka_unit_test(past_the_end_there_is_nothing),
         cmocka_unit_test(a_note_is_found_by_its_kind_tenant_and_id),
+        cmocka_unit_test(an_answer_is_kept_as_a_note),
+        cmocka_unit_test(a_note_may_have_a_key_of_its_own),
         cmocka_unit_test(without_notes_nothing_is_kept_or_found),
         cmocka_unit_test(a_note_of_another_node_is_waited_for),
     };

@@ -125,9 +125,67 @@ static void another_process_finds_them(void **state)
     assert_true(finds(answers, "a", "resp_1", "{}"));
 }
 
+/* What an answer left in the cache goes with its id, the newest of that id. */
+static void a_chain_is_found_by_its_answer(void **state)
+{
+    struct wr_answers *answers = wr_answers_new();
+    struct wr_bust_chain chain = {.cached_tokens = 7}, found = {.cached_tokens = 0};
+    char id[32];
+    (void)state;
+    assert_false(wr_answers_find_chain(answers, WR_LIT("a"), WR_LIT("resp_1"), &found));
+    wr_answers_keep_chain(answers, WR_LIT("a"), WR_LIT("resp_1"), &chain);
+    wr_answers_keep_chain(answers, WR_LIT("a"), WR_LIT(""), &chain);
+    wr_answers_keep_chain(NULL, WR_LIT("a"), WR_LIT("resp_1"), &chain);
+    assert_true(wr_answers_find_chain(answers, WR_LIT("a"), WR_LIT("resp_1"), &found));
+    assert_int_equal(found.cached_tokens, 7);
+    assert_false(wr_answers_find_chain(answers, WR_LIT("b"), WR_LIT("resp_1"), &found));
+    assert_false(wr_answers_find_chain(answers, WR_LIT("a"), WR_LIT(""), &found));
+    assert_false(wr_answers_find_chain(NULL, WR_LIT("a"), WR_LIT("resp_1"), &found));
+    chain.cached_tokens = 8;
+    wr_answers_keep_chain(answers, WR_LIT("a"), WR_LIT("resp_1"), &chain);
+    assert_true(wr_answers_find_chain(answers, WR_LIT("a"), WR_LIT("resp_1"), &found));
+    assert_int_equal(found.cached_tokens, 8);
+    for (int i = 0; i < WR_PROXY_ANSWERS_MAX - 1; i++) { /* the oldest give way */
+        (void)snprintf(id, sizeof(id), "other_%d", i);
+        assert_true(wr_answers_find_chain(answers, WR_LIT("a"), WR_LIT("resp_1"), &found));
+        wr_answers_keep_chain(answers, WR_LIT("a"), wr_span_of(id), &chain);
+    }
+    wr_answers_keep_chain(answers, WR_LIT("a"), WR_LIT("last"), &chain);
+    assert_false(wr_answers_find_chain(answers, WR_LIT("a"), WR_LIT("resp_1"), &found));
+    assert_true(wr_answers_find_chain(answers, WR_LIT("a"), WR_LIT("last"), &found));
+}
+
+static void a_damaged_answer_is_none(void **state)
+{
+    struct wr_known_answer known;
+    struct wr_arena arena;
+    struct wr_reply calls;
+    struct wr_buf bytes;
+    (void)state;
+    wr_answer_init(&calls, &(struct wr_answer_options){.api = NULL});
+    wr_answer_add_call(&calls, WR_LIT("call_1"), WR_LIT("read_file"), WR_LIT("{}"));
+    wr_buf_init(&bytes, 1024);
+    wr_answer_encode(WR_LIT("s"), &calls, true, &bytes);
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    for (size_t len = 0; len < bytes.len; len++)
+        assert_false(wr_answer_decode(&arena, wr_span_cut(wr_buf_view(&bytes), 0, len), &known));
+    assert_true(wr_answer_decode(&arena, wr_buf_view(&bytes), &known));
+    assert_true(wr_span_is(known.calls[0].arguments, "{}"));
+    wr_buf_reset(&bytes);
+    wr_answer_encode(WR_LIT("s"), &calls, false, &bytes);
+    assert_true(wr_answer_decode(&arena, wr_buf_view(&bytes), &known));
+    assert_int_equal(known.calls[0].arguments.len, 0);
+    assert_true(wr_span_is(known.calls[0].name, "read_file"));
+    wr_arena_release(&arena);
+    wr_buf_release(&bytes);
+    wr_answer_release(&calls);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(calls_are_found_by_their_answer),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_chain_is_found_by_its_answer),
+                                       cmocka_unit_test(a_damaged_answer_is_none),
+                                       cmocka_unit_test(calls_are_found_by_their_answer),
                                        cmocka_unit_test(a_conversation_has_its_newest_answer),
                                        cmocka_unit_test(the_oldest_give_way),
                                        cmocka_unit_test(bytes_have_a_cap_too),

@@ -18,7 +18,7 @@ static void places_are_as_the_upstream_but_for_what_they_name(void **state)
     assert_int_equal(
         wr_config_read(config,
                        WR_LIT("upstreams: {openai: {places: [{base_url: 'http://b/v1', "
-                              "weight: 3}, {base_url: 'http://c', name: third}], "
+                              "weight: 1000}, {base_url: 'http://c', name: third}], "
                               "base_url: 'http://a/v1', http2: true, balance: weight, "
                               "weight: 2}}"),
                        &err),
@@ -30,7 +30,7 @@ static void places_are_as_the_upstream_but_for_what_they_name(void **state)
     assert_int_equal(u->places[0].weight, 2);
     assert_string_equal(u->places[1].base_url, "http://b/v1");
     assert_true(u->places[1].http2);
-    assert_int_equal(u->places[1].weight, 3);
+    assert_int_equal(u->places[1].weight, 1000);
     assert_string_equal(u->places[1].place_name, "2");
     assert_string_equal(u->places[2].place_name, "third");
     assert_int_equal(u->places[2].weight, 1);
@@ -47,6 +47,10 @@ static void what_is_wrong_has_a_place(void **state)
                 {"[{weight: 2}]", "a base_url or a key of its own"},
                 {"[{base_url: nosuch}]", "base_url is http://HOST"},
                 {"[{base_url: 'http://b', weight: 0}]", "a weight is from 1 to 1000"},
+                {"[{base_url: 'http://b', weight: 1001}]", "a weight is from 1 to 1000"},
+                {"[{base_url: 'http://b', weight: many}]", "a weight is from 1 to 1000"},
+                {"[{base_url: 'http://b', size: 1}]", "weight and name, not 'size'"},
+                {"7", "a list of 1 to 7 more places"},
                 {"[{base_url: 'http://b', name: ''}]", "a name is wanted here"}};
     char yaml[256];
 

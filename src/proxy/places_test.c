@@ -110,9 +110,57 @@ static void a_full_table_forgets_and_does_not_fail(void **state)
     free(places);
 }
 
+static void a_cache_is_gone_after_an_hour(void **state)
+{
+    struct wr_places *places = calloc(1, sizeof(*places));
+    struct wr_upstream u = make_upstream(false), other = make_upstream(false);
+
+    (void)state;
+    other.name = "other";
+    wr_places_keep(places, &u, 7, 2, NOW_MS);
+    assert_int_equal(choose(places, &u, 7, NOW_MS + 60 * MINUTE_MS), 2);
+    assert_int_equal(choose(places, &u, 7, NOW_MS + 61 * MINUTE_MS), 0);
+    assert_int_equal(choose(places, &other, 7, NOW_MS), 0); /* of another upstream */
+    wr_places_keep(places, &u, 7, 1, NOW_MS + 61 * MINUTE_MS);
+    assert_int_equal(choose(places, &u, 7, NOW_MS + 61 * MINUTE_MS), 1);
+    wr_places_keep(places, &u, 8, 0, NOW_MS); /* where it begins by itself nothing is kept */
+    for (size_t i = 0, count = 0; i < WR_PROXY_PLACED_MAX; i++) {
+        count += atomic_load(&places->moved[i]) != 0;
+        assert_true(count <= 1);
+    }
+    free(places);
+}
+
+/* A place is known by its address, its key and its order: what a reload changes does not rest. */
+static void what_was_changed_does_not_rest(void **state)
+{
+    struct wr_places *places = calloc(1, sizeof(*places));
+    struct wr_upstream changed[3], u = make_upstream(false);
+
+    (void)state;
+    wr_places_rest(places, &u, 0, 0, NOW_MS);
+    assert_int_equal(choose(places, &u, 7, NOW_MS), 1);
+    assert_int_equal(choose(places, &u, 7, NOW_MS + WR_PROXY_REST_MS - 1), 1);
+    assert_int_equal(choose(places, &u, 7, NOW_MS + WR_PROXY_REST_MS), 0);
+    memcpy(changed, list, sizeof(changed));
+    u.places = changed;
+    changed[0].key = "k";
+    assert_int_equal(choose(places, &u, 7, NOW_MS), 0);
+    changed[0].key = NULL;
+    assert_int_equal(choose(places, &u, 7, NOW_MS), 1);
+    changed[0].base_url = "http://z";
+    assert_int_equal(choose(places, &u, 7, NOW_MS), 0);
+    changed[0] = list[0];
+    u.name = "another";
+    assert_int_equal(choose(places, &u, 7, NOW_MS), 0);
+    free(places);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_session_stays_where_it_went),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_cache_is_gone_after_an_hour),
+                                       cmocka_unit_test(what_was_changed_does_not_rest),
+                                       cmocka_unit_test(a_session_stays_where_it_went),
                                        cmocka_unit_test(where_all_rest_its_own_is_asked),
                                        cmocka_unit_test(weights_are_shares),
                                        cmocka_unit_test(a_full_table_forgets_and_does_not_fail)};
