@@ -112,6 +112,105 @@ static void calls_are_dispatched(void **state)
     }
 }
 
+static void each_kind_of_event_goes_in(void **state)
+{
+    static const struct {
+        const char *behaviour, *method, *path, *body;
+        int status;
+        const char *holds;
+    } rows[] = {
+        {"a session", "POST", SESSIONS, made, 201, "{\"id\":\"a\",\"model\":\"gpt-4o-mini\"}"},
+        {"another prompt", "POST", SESSIONS "/a/events",
+         "{\"events\":[{\"kind\":\"system\",\"text\":\"Be long.\"},{\"kind\":\"user\",\"text\":"
+         "\"Go.\"}]}",
+         200, "\"appended\":2"},
+        {"a word beside", "POST", SESSIONS "/a/events",
+         "{\"events\":[{\"kind\":\"steer\",\"text\":\"And look there.\"}]}", 200, "\"appended\":1"},
+        {"a note", "POST", SESSIONS "/a/events",
+         "{\"events\":[{\"kind\":\"note\",\"text\":\"of the host\"}]}", 200, "\"appended\":1"},
+        {"are in the request", "POST", SESSIONS "/a/render", "{\"dialect\":\"chat\"}", 200,
+         "Go.\\n\\nAnd look there."},
+        {"an answer as it came", "POST", SESSIONS "/a/events",
+         "{\"events\":[{\"kind\":\"assistant\",\"dialect\":\"chat\",\"body\":{\"choices\":[{"
+         "\"message\":"
+         "{\"role\":\"assistant\",\"content\":\"As you say.\"}}]}}]}",
+         200, "\"appended\":1"},
+        {"is in the next", "POST", SESSIONS "/a/events",
+         "{\"events\":[{\"kind\":\"user\",\"text\":\"Go on.\"}]}", 200, "\"appended\":1"},
+        {"as it was said", "POST", SESSIONS "/a/render", "{\"dialect\":\"messages\"}", 200,
+         "As you say."},
+        {"what it cost", "POST", SESSIONS "/a/events",
+         "{\"events\":[{\"kind\":\"usage\",\"input_tokens\":1000,\"cache_read_tokens\":200,"
+         "\"cache_write_tokens\":30,\"output_tokens\":4}]}",
+         200, "\"appended\":1"},
+        {"is told", "GET", SESSIONS "/a/context", "", 200, "\"last_input_tokens\":1230,"},
+        {"another model", "POST", SESSIONS "/a/events",
+         "{\"events\":[{\"kind\":\"model\",\"model\":\"gpt-4o\",\"window_tokens\":50000}]}", 200,
+         "\"appended\":1"},
+        {"has its window", "GET", SESSIONS "/a/context", "", 200, "\"window_tokens\":50000,"},
+        {"a model without a name", "POST", SESSIONS "/a/events",
+         "{\"events\":[{\"kind\":\"model\"}]}", 400, "model is missing"},
+        {"a refusal", "POST", SESSIONS "/a/events",
+         "{\"events\":[{\"kind\":\"refused\",\"body\":{\"error\":{\"message\":\"too long\"}}}]}",
+         200, "\"appended\":1"},
+        {"one that says nothing", "POST", SESSIONS "/a/events",
+         "{\"events\":[{\"kind\":\"refused\"}]}", 200, "\"appended\":1"},
+        {"an end", "POST", SESSIONS "/a/events",
+         "{\"events\":[{\"kind\":\"abort\",\"text\":\"enough\"}]}", 200, "\"appended\":1"},
+        {"no kind", "POST", SESSIONS "/a/events", "{\"events\":[{\"kind\":\"\"}]}", 400,
+         "'' is no kind of event"},
+        {"a member that it lacks", "POST", SESSIONS "/a/events",
+         "{\"events\":[{\"kind\":\"user\",\"text\":\"x\"},{\"kind\":\"user\",\"txet\":\"x\"}]}",
+         400, "an event has no \\\"txet\\\"; 1 before it were appended"},
+        {"no list", "POST", SESSIONS "/a/events", "{}", 400, "\\\"events\\\" is missing"},
+        {"nor another thing", "POST", SESSIONS "/a/events", "{\"events\":{}}", 400,
+         "\\\"events\\\" is missing"},
+        {"a summary", "POST", SESSIONS "/a/compact", "", 200, "{\"is_taken\":"},
+        {"takes no words", "POST", SESSIONS "/a/compact", "{\"x\":1}", 400,
+         "there is no member \\\"x\\\" here: the body is empty"},
+        {"a body that is none", "POST", SESSIONS "/a/events", "[", 400,
+         "the body is no JSON object: "},
+        {"nor a list", "POST", SESSIONS "/a/events", "[]", 400, "the body is no JSON object: "},
+        {"a session that is not there", "GET", SESSIONS "/b/context", "", 404, "error"},
+        {"a member of none", "POST", SESSIONS, "{\"id\":\"b\",\"modle\":\"m\"}", 400,
+         "there is no member \\\"modle\\\" here: id "},
+        {"part of a member's name", "POST", SESSIONS, "{\"i\":\"b\"}", 400, "no member \\\"i\\\""},
+        {"an id of our own", "POST", SESSIONS, "{\"model\":\"gpt-5\"}", 201, "{\"id\":\""},
+        {"one with a way out", "POST", SESSIONS, "{\"id\":\"..\",\"model\":\"m\"}", 400,
+         "128 at most"},
+        {"one that is too long", "POST", SESSIONS,
+         "{\"id\":"
+         "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\",\"model\":\"m\"}",
+         400, "128 at most"},
+        {"one that is not", "POST", SESSIONS,
+         "{\"id\":"
+         "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\",\"model\":\"m\"}",
+         201, "{\"id\":\"aaaa"},
+        {"with a window", "POST", SESSIONS,
+         "{\"id\":\"w\",\"model\":\"gpt-5\",\"window_tokens\":9000}", 201, "{\"id\":\"w\""},
+        {"of its own", "GET", SESSIONS "/w/context", "", 200, "\"window_tokens\":9000,"},
+        {"the longest there is", "POST", SESSIONS,
+         "{\"id\":\"l\",\"model\":\"m\",\"window_tokens\":4294967296}", 400, "larger than any"},
+        {"with tools", "POST", SESSIONS,
+         "{\"id\":\"t\",\"model\":\"gpt-5\",\"tools\":[{\"name\":\"f\",\"description\":\"does it\","
+         "\"schema\":{\"type\":\"object\"}}]}",
+         201, "{\"id\":\"t\""},
+        {"which are offered", "POST", SESSIONS "/t/events",
+         "{\"events\":[{\"kind\":\"user\",\"text\":\"Hi\"}]}", 200, "\"pending\":[]"},
+        {"with what they do", "POST", SESSIONS "/t/render", "{\"dialect\":\"chat\"}", 200,
+         "\"does it\""},
+    };
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
+        int status = ask(*state, "local", rows[i].method, rows[i].path, rows[i].body);
+        struct bench *b = *state;
+        if (status != rows[i].status || !test_has(wr_buf_view(&b->answer), rows[i].holds))
+            fail_msg("%s: %d %.*s", rows[i].behaviour, status, (int)b->answer.len, b->answer.bytes);
+    }
+}
+
 /* A create that is refused leaves the session as it was: model, prompt and journal. */
 static void a_session_that_is_there_is_not_changed(void **state)
 {
@@ -178,6 +277,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(calls_are_dispatched, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(each_kind_of_event_goes_in, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_session_that_is_there_is_not_changed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(tools_that_are_wrong_leave_no_session, set_up, tear_down),
         cmocka_unit_test_setup_teardown(new_words_begin_a_run, set_up, tear_down),
