@@ -152,6 +152,114 @@ static void what_is_wrong_is_named_with_its_place(void **state)
     }
 }
 
+/* The largest number that is taken, and one more. */
+static void numbers_have_bounds(void **state)
+{
+    static const struct {
+        const char *yaml; /* of %llu */
+        unsigned long long max;
+    } rows[] = {
+        {"workers: %llu\n", 64},
+        {"threads: %llu\n", 64},
+        {"limits: {connections: %llu}\n", 1024 * 1024},
+        {"limits: {head_ms: %llu}\n", 3600 * 1000},
+        {"limits: {body_idle_ms: %llu}\n", 3600 * 1000},
+        {"limits: {keep_ms: %llu}\n", 3600 * 1000},
+        {"limits: {write_idle_ms: %llu}\n", 3600 * 1000},
+        {"limits: {project_ms: %llu}\n", 3600 * 1000},
+        {"limits: {new_ms: %llu}\n", 3600 * 1000},
+        {"store: {keep_days: %llu}\n", 100000},
+        {"store: {max_bytes: %llu}\n", INT64_MAX},
+        {"upstreams: {openai: {weight: %llu}}\n", 1000},
+        {"mode: canary %llu\n", 100},
+        {"mode: holdout %llu%%\n", 100},
+    };
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++)
+        for (unsigned long long more = 0; more < 2; more++) {
+            struct wr_config *c = wr_config_new();
+            struct weir_err err;
+            char yaml[128];
+            (void)snprintf(yaml, sizeof(yaml), rows[i].yaml, rows[i].max + more);
+            if (!wr_config_read(c, wr_span_of(yaml), &err) != !more)
+                fail_msg("%s", yaml);
+            wr_config_free(c);
+        }
+}
+
+static void what_is_said_is_where_it_belongs(void **state)
+{
+    struct wr_config *c = wr_config_new();
+    (void)state;
+    assert_int_equal(
+        wr_config_read(c,
+                       WR_LIT("workers: 2\nthreads: 3\nlimits: {connections: 4, head_ms: "
+                              "5, body_idle_ms: 6, keep_ms: 7, write_idle_ms: 8, "
+                              "project_ms: 9, new_ms: 10}\nstore: {dir: d, keep_days: 0, "
+                              "max_bytes: 12}\nlog: l\naudit: a\nca_file: c\n"
+                              "policies: p\nkeep: originals\nlearning: off\n"),
+                       NULL),
+        WEIR_OK);
+    assert_int_equal(c->workers, 2);
+    assert_int_equal(c->threads, 3);
+    assert_int_equal(wr_config_threads(c, NULL), 3);
+    assert_int_equal(c->limits.connections_max, 4);
+    assert_int_equal(c->limits.head_ms_max, 5);
+    assert_int_equal(c->limits.body_idle_ms_max, 6);
+    assert_int_equal(c->limits.keep_ms_max, 7);
+    assert_int_equal(c->limits.write_idle_ms_max, 8);
+    assert_int_equal(c->project_ms_max, 9);
+    assert_int_equal(c->new_ms_max, 10);
+    assert_string_equal(c->store_dir, "d");
+    assert_int_equal(c->keep_days, 0);
+    assert_int_equal(c->store_bytes_max, 12);
+    assert_string_equal(c->log_path, "l");
+    assert_string_equal(c->audit_path, "a");
+    assert_string_equal(c->ca_file, "c");
+    assert_string_equal(c->policies_file, "p");
+    assert_int_equal(c->keep, WR_KEEP_ORIGINALS);
+    assert_false(c->learns);
+    assert_false(wr_config_keeps_transcripts(c));
+    assert_int_equal(
+        wr_config_read(c, WR_LIT("keep: transcript\nlearning: on\nlisten: 0.0.0.0:1\n"), NULL),
+        WEIR_OK);
+    assert_true(c->learns);
+    assert_true(wr_config_keeps_transcripts(c));
+    c->keep = WR_KEEP_UNSAID;
+    assert_false(wr_config_keeps_transcripts(c)); /* elsewhere than on loopback */
+    assert_int_equal(wr_config_set_listen(c, "127.0.0.1:1", NULL), WEIR_OK);
+    assert_true(wr_config_keeps_transcripts(c));
+    c->store_dir = NULL;
+    assert_false(wr_config_keeps_transcripts(c));
+    c->threads = 0;
+    assert_int_equal(wr_config_threads(c, NULL), WR_PROXY_THREADS);
+    assert_int_equal(wr_config_threads(c, "d"), WR_PROXY_THREADS);
+    assert_int_equal(wr_config_threads(c, "postgresql://h/d"), WR_PROXY_DATABASE_THREADS);
+    wr_config_free(c);
+}
+
+static void an_address_is_one_or_none(void **state)
+{
+    static const struct {
+        const char *url, *path; /* NULL: it is none */
+    } rows[] = {{"http://h", ""},          {"https://h/v1", "/v1"},    {"http://h/v1/", "/v1"},
+                {"http://h//", ""},        {"http://h:1/a/b", "/a/b"}, {"ftp://h", NULL},
+                {"http://", NULL},         {"http://h?x", NULL},       {"http://h#x", NULL},
+                {"http://u@h", NULL},      {"http://h h", NULL},       {"http://h/a b", NULL},
+                {"http://h/\x1f", NULL},   {"http://h/!", "/!"},       {"", NULL},
+                {"http://h/\x7f", "/\x7f"}};
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
+        struct wr_config *c = wr_config_new();
+        struct wr_upstream upstream = {.name = "x"};
+        weir_status status = wr_config_set_url(c, &upstream, wr_span_of(rows[i].url));
+        if (status != (rows[i].path ? WEIR_OK : WEIR_INVALID) ||
+            (!status && strcmp(upstream.path, rows[i].path) != 0))
+            fail_msg("%s: %s", rows[i].url, status ? "none" : upstream.path);
+        wr_config_free(c);
+    }
+}
+
 static void every_key_that_may_be_meant_is_one(void **state)
 {
     static const struct {
@@ -448,6 +556,9 @@ int main(void)
         cmocka_unit_test(recall_is_auto_unless_told),
         cmocka_unit_test(an_upstream_may_have_a_proxy),
         cmocka_unit_test(origins_hosts_and_the_operators_token_are_read),
+        cmocka_unit_test(numbers_have_bounds),
+        cmocka_unit_test(what_is_said_is_where_it_belongs),
+        cmocka_unit_test(an_address_is_one_or_none),
         cmocka_unit_test(every_key_that_may_be_meant_is_one),
         cmocka_unit_test(a_slip_of_an_upstream_is_refused),
         cmocka_unit_test(policies_must_be_there),

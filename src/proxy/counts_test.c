@@ -152,6 +152,46 @@ static void a_prompt_that_was_cut_teaches_nothing(void **state)
     }
 }
 
+/* What is a count of the prompt, and what is none. */
+static void a_count_is_of_the_whole_prompt(void **state)
+{
+    static const struct {
+        const char *behaviour;
+        const struct wr_api *api;
+        int64_t input, read, write;
+        uint64_t status, counted, ratio_bp;
+        bool is_used;
+    } rows[] = {
+        {"as it is said", &wr_api_chat, 12000, 9000, 500, 200, 12000, 12000, true},
+        {"with what was cached apart", &wr_api_messages, 2000, 9000, 1000, 200, 12000, 12000, true},
+        {"of which nothing is said", &wr_api_messages, 12000, -1, -1, 200, 12000, 12000, true},
+        {"half of ours", &wr_api_chat, 5000, 0, 0, 200, 5000, 5000, true},
+        {"less than half", &wr_api_chat, 4999, 0, 0, 200, 4999, 4999, false},
+        {"double", &wr_api_chat, 20000, 0, 0, 200, 20000, 20000, true},
+        {"more than double", &wr_api_chat, 20001, 0, 0, 200, 20001, 20001, false},
+        {"of what was refused", &wr_api_chat, 12000, 0, 0, 400, 0, 0, false},
+        {"nothing is said", &wr_api_chat, -1, 0, 0, 200, 0, 0, false},
+        {"none", &wr_api_chat, 0, 0, 0, 200, 0, 0, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
+        struct wr_record record = {.deed = WR_DEED_MEASURED,
+                                   .tokens_before = 10000,
+                                   .base_url = "https://api.example",
+                                   .model = "m",
+                                   .status = rows[i].status,
+                                   .api = rows[i].api};
+        record.usage.input_tokens = rows[i].input;
+        record.usage.cache_read_tokens = rows[i].read;
+        record.usage.cache_write_tokens = rows[i].write;
+        wr_counts_judge(&record);
+        if (record.counted_tokens != rows[i].counted || record.count_ratio_bp != rows[i].ratio_bp ||
+            record.is_count_used != rows[i].is_used)
+            fail_msg("%s: %llu, %llu", rows[i].behaviour, (unsigned long long)record.counted_tokens,
+                     (unsigned long long)record.count_ratio_bp);
+    }
+}
+
 static void a_name_is_another_model_on_another_server(void **state)
 {
     struct fixture *f = *state;
@@ -196,6 +236,7 @@ static void the_largest_accepted_prompt_is_not_lowered_by_another(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_count_is_of_the_whole_prompt),
         TEST(what_another_learnt_is_read_by_one_that_learns_too),
         TEST(two_that_are_busy_agree_in_the_end),
         TEST(what_was_learnt_before_the_store_was_read_is_kept),

@@ -435,6 +435,42 @@ static void a_place_is_one_of_a_hundred(void **state)
     wr_config_free(config);
 }
 
+static void what_was_decided_is_told(void **state)
+{
+    static const struct {
+        enum wr_mode mode;
+        enum wr_action action;
+        enum wr_turn_of_mode turn;
+        const char *name;
+        bool has_bucket;
+        enum wr_deed deed;
+    } rows[] = {
+        {WR_MODE_ACTIVE, WR_ACTION_PROJECT, WR_MODE_STAYS, "active", false, WR_DEED_PROJECTED},
+        {WR_MODE_CANARY, WR_ACTION_MEASURE, WR_MODE_STAYS, "canary", true, WR_DEED_MEASURED},
+        {WR_MODE_HOLDOUT, WR_ACTION_PROJECT, WR_MODE_STAYS, "holdout", true, WR_DEED_PROJECTED},
+        {WR_MODE_SHADOW, WR_ACTION_SHADOW, WR_MODE_STAYS, "shadow", false, WR_DEED_SHADOWED},
+        {WR_MODE_SHADOW, WR_ACTION_SHADOW, WR_MODE_TURNS_WHOLE, "shadow", false, WR_DEED_MEASURED},
+        {WR_MODE_METER, WR_ACTION_MEASURE, WR_MODE_STAYS, "meter", false, WR_DEED_MEASURED}};
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
+        struct wr_decision decision = {.mode = rows[i].mode,
+                                       .action = rows[i].action,
+                                       .turn = rows[i].turn,
+                                       .reason = "why",
+                                       .bucket = 42,
+                                       .percent = 7};
+        struct wr_record record;
+        wr_record_init(&record);
+        wr_decision_tell(&decision, &record);
+        assert_true(wr_span_is(record.mode, rows[i].name));
+        assert_true(wr_span_is(record.mode_reason, "why"));
+        assert_int_equal(record.has_bucket, rows[i].has_bucket);
+        assert_int_equal(record.bucket, 42);
+        assert_int_equal(record.bucket_percent, 7);
+        assert_int_equal(wr_decision_deed(&decision), rows[i].deed);
+    }
+}
+
 static void why_it_was_not_projected_has_a_word(void **state)
 {
     static const struct {
@@ -503,6 +539,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_place_is_one_of_a_hundred),
                                        cmocka_unit_test(why_it_was_not_projected_has_a_word),
+                                       cmocka_unit_test(what_was_decided_is_told),
                                        cmocka_unit_test(a_cache_that_was_read_is_the_sessions_own),
                                        cmocka_unit_test(a_task_says_what_it_may_do),
                                        cmocka_unit_test(each_mode_has_its_action),
