@@ -10,8 +10,8 @@
 #include "proxy/answers.h"
 #include "proxy/door.h"
 #include "proxy/exchange.h"
+#include "proxy/leave.h"
 #include "proxy/projector.h"
-#include "proxy/refusal.h"
 
 /* The answers of the provider that make one for the client (own_legs.c). Zeroed: there is only
  * one. */

@@ -3,22 +3,27 @@
  *
  *   wr_exchange_send ──▶ the place that its session is at
  *     │ the place fails ──▶ wr_exchange_sends_again: the same bytes, to another place (below)
- *     │ the provider refuses, and there is a remedy (refusal.h) ──▶ a second try: other bytes
+ *     │ the provider refuses, and there is a remedy (leave.h) ──▶ a second try: other bytes
  *     ▼
  *   the answer is shown
  *
- * How it left is noted where the marks of its session do not say so (departures.h), before the
+ * How it left is noted where the marks of its session do not say so (leave.h), before the
  * answer can come and with it the next request; whether its upstream could be reached is noted in
  * metrics.h, for all workers.
  */
+#include "proxy/leave.h"
+
+#include <stdlib.h>
+
+#include "api/answer.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/span.h"
+#include "models/window.h"
+#include "net/http.h"
 #include "proxy/counts.h"
 #include "proxy/credential.h"
-#include "proxy/departures.h"
 #include "proxy/exchange_inside.h"
-#include "proxy/refusal.h"
 
 /* What only counts tokens leaves nothing in a cache, and of a request that the provider completes
  * nothing is sent again. */
@@ -79,7 +84,7 @@ void wr_exchange_tell_lost(struct wr_exchange *ex)
  * A request that the provider refused, projected otherwise and sent once more.
  *
  * The refusal is held while that goes on: it may turn out that there is nothing else to send, and
- * then the client gets it as it came. exchange.h draws the states, refusal.h says which refusals
+ * then the client gets it as it came. exchange.h draws the states, leave.h says which refusals
  * have a remedy.
  */
 
@@ -350,4 +355,439 @@ bool wr_exchange_sends_again(struct wr_exchange *ex, enum wr_fetch_result result
     (void)wr_exchange_ask(ex, is_whole ? wr_exchange_body(ex, ex->is_sent_changed)
                                        : (weir_span){"", 0});
     return true;
+}
+
+/* ==== how it left ====
+ *
+ * An entry of the table is one word: a tag of the conversation, and how its last request left. Four
+ * entries make a set, which the hash chooses.
+ *
+ *   63        31      30        29     24 23     12 11      0
+ *   | tag     | other | viewed | reason  | from    | to     |
+ *
+ * Of the proxy's own recall a conversation has two: a tag and half the hash of the tool that its
+ * last request left with, or 0; and by the hash of that one's answers, what was put back:
+ *
+ *   63        31              24 23                    0
+ *   | tag     | exchanges       | part of their hash   |
+ */
+
+enum { WAYS = 4, TAG_SHIFT = 32, VIEWED_SHIFT = 30, REASON_SHIFT = 24, REASONS_MAX = 63 };
+enum { FROM_SHIFT = 12, OWN_COUNT_SHIFT = 24, OWN_COUNT_MAX = 255 };
+
+/* ---- words ---- */
+
+static uint64_t tag_of(uint64_t hash)
+{
+    return hash >> TAG_SHIFT << TAG_SHIFT;
+}
+
+static uint64_t pack(uint64_t hash, const struct wr_departure *d)
+{
+    return tag_of(hash) | UINT64_C(1) << (VIEWED_SHIFT + 1) |
+           (uint64_t)d->is_viewed << VIEWED_SHIFT | (uint64_t)d->reason << REASON_SHIFT |
+           (uint64_t)d->from << FROM_SHIFT | d->to;
+}
+
+static struct wr_departure unpack(uint64_t word)
+{
+    return (struct wr_departure){.is_other = true,
+                                 .is_viewed = word >> VIEWED_SHIFT & 1,
+                                 .reason = word >> REASON_SHIFT & REASONS_MAX,
+                                 .from = word >> FROM_SHIFT & WR_DEPARTURE_TURNS_MAX,
+                                 .to = word & WR_DEPARTURE_TURNS_MAX};
+}
+
+static uint64_t hash_of_session(const struct wr_record *record)
+{
+    return wr_hash64_seeded(record->session, wr_hash64(record->tenant));
+}
+
+static uint64_t hash_of(const struct wr_record *record)
+{
+    return wr_hash64_seeded(wr_span_of(record->model), hash_of_session(record)) ^
+           record->first_turn;
+}
+
+static _Atomic uint64_t *set_of(_Atomic uint64_t *entries, uint64_t hash)
+{
+    return &entries[hash % (WR_PROXY_DEPARTURES_MAX / WAYS) * WAYS];
+}
+
+/* NULL: nothing is noted of it. */
+static _Atomic uint64_t *find_entry(_Atomic uint64_t *entries, uint64_t hash)
+{
+    _Atomic uint64_t *set = set_of(entries, hash);
+
+    for (size_t i = 0; i < WAYS; i++) {
+        uint64_t word = atomic_load(&set[i]);
+        if (word && tag_of(word) == tag_of(hash))
+            return &set[i];
+    }
+    return NULL;
+}
+
+/* `word` has the tag of the hash. */
+static void put_entry(_Atomic uint64_t *entries, uint64_t hash, uint64_t word)
+{
+    _Atomic uint64_t *set = set_of(entries, hash), *place = find_entry(entries, hash);
+
+    for (size_t i = 0; i < WAYS && !place; i++)
+        if (!atomic_load(&set[i]))
+            place = &set[i];
+    if (!place)
+        place = &set[hash >> TAG_SHIFT & (WAYS - 1)]; /* whoever is there gives way */
+    atomic_store(place, word);
+}
+
+static _Atomic uint64_t *find_departure(struct wr_departures *departures, uint64_t hash)
+{
+    return find_entry(departures->entries, hash);
+}
+
+static void put(struct wr_departures *departures, uint64_t hash, const struct wr_departure *d)
+{
+    put_entry(departures->entries, hash, pack(hash, d));
+}
+
+/* ---- how one leaves ---- */
+
+static uint32_t or_most(uint32_t turn)
+{
+    return turn < WR_DEPARTURE_TURNS_MAX ? turn : WR_DEPARTURE_TURNS_MAX;
+}
+
+struct wr_departure wr_departure_whole(uint32_t turns_count)
+{
+    return (struct wr_departure){
+        .is_other = true, .to = turns_count ? or_most(turns_count - 1) : WR_DEPARTURE_TURNS_MAX};
+}
+
+static bool has_change(const struct wr_record *record)
+{
+    for (uint32_t i = 0; i < record->changes_count; i++)
+        if (!record->changes[i].is_rolled_back)
+            return true;
+    return record->inserts_count > 0;
+}
+
+/* Where the marks could not be kept, what is new has left whole; and all of it, where the originals
+ * of what was sent before could not be read either. */
+struct wr_departure wr_departure_of(const struct wr_record *record,
+                                    const struct wr_transcript *transcript, bool is_viewed,
+                                    bool is_kept)
+{
+    struct wr_departure d = {.is_other = false};
+
+    if (is_kept || transcript->is_delta)
+        return d;
+    d = wr_departure_whole(transcript->turns_count);
+    d.is_viewed = is_viewed && !record->not_read.ptr;
+    if (!record->not_read.ptr && has_change(record))
+        d.from = d.to;
+    return d;
+}
+
+void wr_departures_note(struct wr_departures *departures, const struct wr_record *record,
+                        const struct wr_departure *departure)
+{
+    uint64_t hash = hash_of(record);
+    _Atomic uint64_t *place = find_departure(departures, hash);
+    _Atomic uint64_t *unread = find_departure(departures, hash_of_session(record));
+
+    if (unread)
+        atomic_store(unread, 0);
+    if (!departure->is_other) {
+        if (place)
+            atomic_store(place, 0);
+        return;
+    }
+    struct wr_departure d = *departure;
+    if (place && d.from) { /* turns that left whole before are not in the store either */
+        struct wr_departure before = unpack(atomic_load(place));
+        if (before.from && before.from < d.from)
+            d.from = before.from;
+    }
+    put(departures, hash, &d);
+}
+
+void wr_departures_note_unread(struct wr_departures *departures, const struct wr_record *record)
+{
+    struct wr_departure whole = wr_departure_whole(0);
+
+    if (record->session.len)
+        put(departures, hash_of_session(record), &whole);
+}
+
+void wr_departures_add_reason(struct wr_departures *departures, const struct wr_record *record,
+                              weir_span reason)
+{
+    uint64_t hash = hash_of(record);
+    _Atomic uint64_t *place = find_departure(departures, hash);
+    struct wr_departure d = {.is_other = true, .from = 1, .to = 0};
+
+    if (place)
+        d = unpack(atomic_load(place));
+    d.reason = WR_STEP_BACK + 1;
+    for (unsigned i = 0; i < WR_STEP_BACK; i++)
+        if (wr_span_is(reason, wr_step_reason_text((enum wr_step_reason)i)))
+            d.reason = i + 1;
+    put(departures, hash, &d);
+}
+
+/* ---- the next one ---- */
+
+/* Whether it changes a turn that had left whole. */
+static bool changes_turns(const struct wr_departure *d, const struct wr_record *record,
+                          const struct wr_transcript *t)
+{
+    uint32_t to = d->to;
+
+    if (to == WR_DEPARTURE_TURNS_MAX)
+        to = t->turns_count > 1 ? t->turns_count - 2 : 0;
+    for (uint32_t i = 0; i < record->changes_count; i++) {
+        uint32_t turn = t->segments[record->changes[i].segment].turn;
+        if (!record->changes[i].is_rolled_back && turn >= d->from && turn <= to)
+            return true;
+    }
+    for (uint32_t i = 0; i < record->inserts_count; i++) {
+        uint32_t before = record->inserts[i].before;
+        if (before < t->segments_count && t->segments[before].turn >= d->from &&
+            t->segments[before].turn <= to)
+            return true;
+    }
+    return false;
+}
+
+static void declare(struct wr_departures *departures, struct wr_record *record,
+                    const struct wr_transcript *transcript, bool is_viewed)
+{
+    const uint64_t hashes[] = {hash_of(record), hash_of_session(record)};
+
+    if (record->not_read.ptr || transcript->is_delta)
+        return;
+    for (size_t i = 0; i < WR_COUNT_OF(hashes) && !record->is_step; i++) {
+        _Atomic uint64_t *place = find_departure(departures, hashes[i]);
+        uint64_t word = place ? atomic_load(place) : 0;
+        struct wr_departure d = unpack(word);
+        if (!word ||
+            (!d.reason && d.is_viewed == is_viewed && !changes_turns(&d, record, transcript)))
+            continue;
+        record->is_step = true;
+        record->step_reason = wr_span_of(
+            wr_step_reason_text(d.reason ? (enum wr_step_reason)(d.reason - 1) : WR_STEP_BACK));
+        record->step_turn = transcript->turns_count ? transcript->turns_count - 1 : 0;
+    }
+}
+
+void wr_departures_declare(struct wr_record *record, const struct wr_transcript *transcript)
+{
+    if (record->is_step || record->deed != WR_DEED_PROJECTED)
+        return;
+    record->is_step = true;
+    record->step_reason = wr_span_of(wr_step_reason_text(WR_STEP_BACK));
+    record->step_turn = transcript->turns_count ? transcript->turns_count - 1 : 0;
+}
+
+/* ---- what the proxy's own recall adds ---- */
+
+/* Of the answers up to one: how many exchanges, and which. */
+static uint64_t pack_extent(uint64_t hash, const struct wr_own_extent *extent)
+{
+    uint32_t count = extent->puts_count < OWN_COUNT_MAX ? extent->puts_count : OWN_COUNT_MAX;
+
+    return tag_of(hash) | (uint64_t)count << OWN_COUNT_SHIFT |
+           (extent->puts & ((UINT64_C(1) << OWN_COUNT_SHIFT) - 1));
+}
+
+static uint64_t hash_of_extent(const struct wr_record *record, const struct wr_own_extent *extent)
+{
+    return hash_of(record) ^ extent->answers;
+}
+
+static uint64_t pack_definition(uint64_t hash, uint64_t definition)
+{
+    return tag_of(hash) | definition >> TAG_SHIFT;
+}
+
+/* That there is no tool is worth an entry where there was one. What left with fewer answers gives
+ * way: a conversation is compared with its newest request. */
+void wr_departures_note_own(struct wr_departures *departures, const struct wr_record *record,
+                            const struct wr_own_added *added)
+{
+    uint64_t hash = hash_of(record);
+
+    if (!added->is_known || (!added->definition && !find_entry(departures->own, hash)))
+        return;
+    put_entry(departures->own, hash, pack_definition(hash, added->definition));
+    for (uint32_t i = 0; i < added->extents_count; i++) {
+        hash = hash_of_extent(record, &added->extents[i]);
+        _Atomic uint64_t *place = find_entry(departures->own, hash);
+        if (!i)
+            put_entry(departures->own, hash, pack_extent(hash, &added->extents[i]));
+        else if (place)
+            atomic_store(place, 0);
+    }
+}
+
+/* `*lost_count` gets how many exchanges the request before had more. */
+static bool differs_own(struct wr_departures *departures, const struct wr_record *record,
+                        const struct wr_own_added *added, uint32_t *lost_count)
+{
+    uint64_t hash = hash_of(record);
+    _Atomic uint64_t *place = added->is_known ? find_entry(departures->own, hash) : NULL;
+
+    *lost_count = 0;
+    if (!place)
+        return false;
+    bool differs = atomic_load(place) != pack_definition(hash, added->definition);
+    for (uint32_t i = 0; i < added->extents_count; i++) {
+        hash = hash_of_extent(record, &added->extents[i]);
+        place = find_entry(departures->own, hash);
+        if (!place)
+            continue;
+        uint64_t before = atomic_load(place), now = pack_extent(hash, &added->extents[i]);
+        uint32_t count_before = before >> OWN_COUNT_SHIFT & OWN_COUNT_MAX;
+        uint32_t count_now = now >> OWN_COUNT_SHIFT & OWN_COUNT_MAX;
+        *lost_count = count_before > count_now ? count_before - count_now : 0;
+        return differs || before != now;
+    }
+    return differs;
+}
+
+void wr_departures_compare_own(struct wr_departures *departures, struct wr_record *record,
+                               const struct wr_own_added *added, uint32_t lost_count)
+{
+    uint32_t missing_count;
+    bool differs = differs_own(departures, record, added, &missing_count);
+
+    record->own_lost = lost_count > missing_count ? lost_count : missing_count;
+    if (record->own_lost || differs)
+        wr_departures_add_reason(departures, record,
+                                 record->own_lost || !added->definition ? WR_LIT("store")
+                                                                        : WR_LIT("back"));
+}
+
+struct wr_departure wr_departures_tell(struct wr_departures *departures, struct wr_record *record,
+                                       const struct wr_transcript *transcript, bool is_viewed,
+                                       bool is_kept)
+{
+    declare(departures, record, transcript, is_viewed);
+    return wr_departure_of(record, transcript, is_viewed, is_kept);
+}
+
+/* ==== a refusal that is looked at ==== */
+
+enum { REFUSAL_BYTES_MAX = WR_NET_QUEUED_BYTES_MAX };
+
+static weir_span copy_into(struct wr_buf *text, weir_span span)
+{
+    size_t at = text->len;
+    wr_buf_append(text, span);
+    return (weir_span){text->bytes + at, span.len};
+}
+
+/* The buffer has room for all of it before the first span points into it. */
+static bool copy_head(struct wr_refusal *refusal, const struct wr_head *head)
+{
+    size_t bytes = head->target.len + 1;
+    struct wr_head *copy = refusal->head;
+
+    for (size_t i = 0; i < head->headers_count; i++)
+        bytes += head->headers[i].name.len + head->headers[i].value.len;
+    wr_buf_reserve(&refusal->text, bytes);
+    if (wr_buf_status(&refusal->text))
+        return false;
+    *copy = *head;
+    copy->target = copy_into(&refusal->text, head->target);
+    for (size_t i = 0; i < head->headers_count; i++) {
+        copy->headers[i].name = copy_into(&refusal->text, head->headers[i].name);
+        copy->headers[i].value = copy_into(&refusal->text, head->headers[i].value);
+    }
+    return true;
+}
+
+bool wr_refusal_begin(struct wr_refusal *refusal, const struct wr_head *head)
+{
+    *refusal = (struct wr_refusal){.head = calloc(1, sizeof(struct wr_head))};
+    wr_buf_init(&refusal->text, WR_NET_HEAD_BYTES_MAX * 2);
+    wr_buf_init(&refusal->body, REFUSAL_BYTES_MAX);
+    refusal->is_held = refusal->head && copy_head(refusal, head);
+    if (!refusal->is_held)
+        wr_refusal_release(refusal);
+    return refusal->is_held;
+}
+
+bool wr_refusal_add(struct wr_refusal *refusal, weir_span bytes)
+{
+    if (bytes.len > REFUSAL_BYTES_MAX - refusal->body.len)
+        return false;
+    wr_buf_append(&refusal->body, bytes);
+    return !wr_buf_status(&refusal->body);
+}
+
+static weir_status add_decoded(void *user, weir_span bytes)
+{
+    wr_buf_append(user, bytes);
+    return wr_buf_status(user);
+}
+
+static struct wr_remedy judge_text(weir_span text, const struct wr_refused *refused)
+{
+    struct wr_remedy remedy = {.reason = NULL};
+    struct wr_overflow overflow;
+
+    if (wr_error_is_unbound(text)) {
+        if (refused->was_changed)
+            remedy = (struct wr_remedy){.reason = "thinking_bound", .bind = WR_BOUND_RAW};
+        else if (refused->may_project)
+            remedy = (struct wr_remedy){.reason = "thinking_bound", .bind = WR_BOUND_PROJECTED};
+    } else if (refused->was_projected && wr_overflow_read(text, &overflow)) {
+        uint64_t tokens = refused->tokens_sent;
+        struct wr_overflow_sent sent = {.prompt_tokens =
+                                            tokens < UINT32_MAX ? (uint32_t)tokens : UINT32_MAX,
+                                        .answer_tokens = refused->answer_tokens};
+        remedy.overflow_tokens = wr_overflow_cap(&overflow, &sent);
+        remedy.counted_tokens = overflow.used_tokens;
+        remedy.reason = remedy.overflow_tokens ? "context_overflow" : NULL;
+    }
+    return remedy;
+}
+
+struct wr_remedy wr_refusal_judge(const struct wr_refusal *refusal,
+                                  const struct wr_refused *refused)
+{
+    struct wr_buf text;
+    wr_buf_init(&text, REFUSAL_BYTES_MAX * 4);
+    struct wr_decoder *decoder =
+        wr_decoder_new(wr_coding_of(wr_head_find(refusal->head, "content-encoding")),
+                       REFUSAL_BYTES_MAX * 4, add_decoded, &text);
+    struct wr_remedy remedy = {.reason = NULL};
+
+    if (decoder && !wr_decoder_feed(decoder, wr_buf_view(&refusal->body)))
+        remedy = judge_text(wr_buf_view(&text), refused);
+    wr_decoder_free(decoder);
+    wr_buf_release(&text);
+    if (remedy.reason)
+        remedy.refused = wr_hash128_seeded(refused->body, (wr_hash128){0, 0});
+    return remedy;
+}
+
+bool wr_remedy_fits(const struct wr_remedy *remedy, weir_span body, bool is_changed)
+{
+    wr_hash128 hash = wr_hash128_seeded(body, (wr_hash128){0, 0});
+
+    if (hash.low == remedy->refused.low && hash.high == remedy->refused.high)
+        return false;
+    return remedy->bind == WR_BOUND_PROJECTED ? is_changed
+           : remedy->bind == WR_BOUND_RAW     ? !is_changed
+                                              : true;
+}
+
+void wr_refusal_release(struct wr_refusal *refusal)
+{
+    free(refusal->head);
+    wr_buf_release(&refusal->text);
+    wr_buf_release(&refusal->body);
+    *refusal = (struct wr_refusal){.is_held = false};
 }

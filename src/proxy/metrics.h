@@ -13,7 +13,7 @@
 #include "engine/record.h"
 #include "mcp/server.h"
 #include "proxy/config.h"
-#include "proxy/departures.h"
+#include "proxy/leave.h"
 #include "proxy/places.h"
 
 /* How much of the traffic is whose: counters by user, team, model, upstream and agent.

@@ -18,7 +18,7 @@
 #include "api/join.h"
 #include "api/own.h"
 #include "proxy/config.h"
-#include "proxy/departures.h"
+#include "proxy/leave.h"
 #include "weir/weir.h"
 
 /* What a request has of it. Zeroed: nothing; released by wr_own_release(). */

@@ -13,7 +13,7 @@
  * the session's own is asked all the same: it knows best when it is free again.
  *
  * The tables are in memory that all workers share (metrics.h), one word an entry, as in
- * departures.h. Where one is full an older entry gives way: a session then begins where it would
+ * leave.h. Where one is full an older entry gives way: a session then begins where it would
  * have begun.
  */
 #ifndef WR_PROXY_PLACES_H

@@ -68,7 +68,7 @@ struct wr_bust_sent {
     int64_t ttl_ms;          /* how long the provider keeps it; 0: not known */
     int64_t cached_tokens;   /* what it left in the cache; -1: its answer did not say */
     const char *step_reason; /* NULL: no step */
-    bool is_other;           /* it left otherwise than its session's marks say (departures.h) */
+    bool is_other;           /* it left otherwise than its session's marks say (proxy/leave.h) */
 };
 
 /* What is known before the answer. */

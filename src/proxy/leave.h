@@ -1,4 +1,21 @@
-/* departures.h -- requests that left otherwise than the marks of their session say.
+/* leave.h -- how a request left, and a refusal of it. What an exchange does with both is declared
+ * in exchange_inside.h.
+ */
+#ifndef WR_PROXY_LEAVE_H
+#define WR_PROXY_LEAVE_H
+
+#include <stdatomic.h>
+
+#include "base/buf.h"
+#include "base/hash.h"
+#include "base/limits.h"
+#include "engine/record.h"
+#include "net/http.h"
+#include "proxy/rollout.h"
+
+/* ==== how it left ====
+ *
+ * Requests that left otherwise than the marks of their session say.
  *
  * A projection is compared with the mark of what was sent before, and a step is declared where they
  * differ (engine/marks.h). Some requests leave otherwise: as they came, because the store could not
@@ -17,13 +34,6 @@
  * word, so nobody holds a lock when he is killed. Where it is full an older entry gives way, and
  * with it the declaration, not the request.
  */
-#ifndef WR_PROXY_DEPARTURES_H
-#define WR_PROXY_DEPARTURES_H
-
-#include <stdatomic.h>
-
-#include "base/limits.h"
-#include "engine/record.h"
 
 struct wr_departures {
     _Atomic uint64_t entries[WR_PROXY_DEPARTURES_MAX]; /* 0: free */
@@ -103,5 +113,50 @@ void wr_departures_compare_own(struct wr_departures *departures, struct wr_recor
 struct wr_departure wr_departures_tell(struct wr_departures *departures, struct wr_record *record,
                                        const struct wr_transcript *transcript, bool is_viewed,
                                        bool is_kept);
+
+/* ==== a refusal that is looked at ====
+ *
+ * Two refusals have a remedy, each tried once and only before a byte was shown: signed thinking
+ * that is "bound to a different conversation" (the request goes in its other form, and the session
+ * with it), and a prompt that is too long (a step is forced).
+ */
+
+struct wr_refusal { /* zeroed: nothing is held */
+    bool is_held;
+    struct wr_head *head; /* owned; points into `text` */
+    struct wr_buf text, body;
+};
+
+/* What was refused. */
+struct wr_refused {
+    weir_span body;         /* as it was sent */
+    bool was_changed;       /* what was sent is not what came */
+    bool may_project;       /* what came is all here, and may be changed */
+    bool was_projected;     /* by the engine, whether or not that changed it */
+    uint64_t tokens_sent;   /* where it was */
+    uint32_t answer_tokens; /* that it let its answer take; 0: it did not say */
+};
+
+struct wr_remedy {
+    const char *reason; /* NULL: there is none */
+    enum wr_bound bind; /* the form to send instead */
+    uint32_t overflow_tokens;
+    uint32_t counted_tokens; /* of the prompt, by the provider; 0: it does not say */
+    wr_hash128 refused;      /* of the body */
+};
+
+/* Holds a copy of the head. False: it cannot be held, show it. */
+bool wr_refusal_begin(struct wr_refusal *refusal, const struct wr_head *head);
+
+/* False: it is too long to be a refusal; nothing of `bytes` was taken. */
+bool wr_refusal_add(struct wr_refusal *refusal, weir_span bytes);
+
+struct wr_remedy wr_refusal_judge(const struct wr_refusal *refusal,
+                                  const struct wr_refused *refused);
+
+/* Whether `body` is what the remedy asks for, and not what was refused: the same bytes would be
+ * refused again. `is_changed`: it is not what came. */
+bool wr_remedy_fits(const struct wr_remedy *remedy, weir_span body, bool is_changed);
+void wr_refusal_release(struct wr_refusal *refusal);
 
 #endif

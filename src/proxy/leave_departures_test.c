@@ -1,4 +1,4 @@
-#include "proxy/departures.h"
+#include "proxy/leave.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

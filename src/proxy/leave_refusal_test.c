@@ -1,4 +1,4 @@
-#include "proxy/refusal.h"
+#include "proxy/leave.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
