@@ -317,7 +317,7 @@ const char *wr_run_step_text(const struct wr_run_step *step)
 
 /* The inserts that are in the prompt, and what each stands for. */
 struct standing {
-    uint32_t *live;     /* by chain (policy/fold.h): the insert that is there now */
+    uint32_t *live;     /* by chain (policy/fold.h): the insert that is there now, plus one */
     uint32_t *segments; /* by insert: how many it stands for */
 };
 
@@ -328,7 +328,8 @@ static uint32_t insert_of(const struct wr_run *run, const struct standing *stand
     const struct wr_fold_segment *now = &run->fold.segments[segment];
     if (!standing->live || now->form != WR_FORM_DROPPED || !now->is_offloaded)
         return WR_INSERT_NONE;
-    return standing->live[run->fold.inserts[now->insert].chain];
+    uint32_t live = standing->live[run->fold.inserts[now->insert].chain];
+    return live ? live - 1 : WR_INSERT_NONE;
 }
 
 /* Without memory for it, or where none was sent, nothing stands for anything. */
@@ -344,10 +345,8 @@ static struct standing find_standing(const struct wr_run *run)
     if (!live || !standing.segments)
         return (struct standing){NULL, NULL};
     for (uint32_t i = 0; i < fold->inserts_count; i++)
-        live[i] = WR_INSERT_NONE;
-    for (uint32_t i = 0; i < fold->inserts_count; i++)
         if (!fold->inserts[i].is_gone)
-            live[fold->inserts[i].chain] = i;
+            live[fold->inserts[i].chain] = i + 1;
     standing.live = live;
     for (uint32_t i = 0; i < run->plan.changes_count; i++) {
         uint32_t insert = insert_of(run, &standing, run->plan.changes[i].segment);

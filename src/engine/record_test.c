@@ -52,7 +52,11 @@ static void write_body(struct wr_buf *out)
                              "{\"role\":\"user\",\"content\":\"and now?\"}");
     }
     wr_buf_text(out, ",{\"role\":\"assistant\",\"content\":\"done\"},"
-                     "{\"role\":\"user\",\"content\":\"thanks\"}]}");
+                     "{\"role\":\"user\",\"content\":\"thanks\"},"
+                     /* has no result yet */
+                     "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"last\","
+                     "\"type\":\"function\",\"function\":{\"name\":\"Bash\",\"arguments\":"
+                     "\"{\\\"command\\\":\\\"git status\\\"}\"}}]}]}");
 }
 
 struct told {
@@ -178,8 +182,8 @@ static void what_was_done_is_counted_by_form(void **state)
     }
 }
 
-/* Whatever is done to it: one text comes twice, in two turns; the instructions changed once; of the
- * commands four ask in which state the repository is. */
+/* Whatever is done to it: one text comes twice, in two turns; the instructions changed once; four
+ * results say in which state the repository is. */
 static void what_came_is_counted(void **state)
 {
     (void)state;

@@ -192,12 +192,13 @@ enum { LINES = 150, BODY_BYTES_MAX = 1 << 20, READS_MAX = 12 };
 
 static const char yaml[] =
     "policies: {patient: {stages: [{stage: deepen, keep_turns: 1, over: 50, margin_pct: 100000, "
-    "quiet_turns: 100000, gain_bp: 10000}]}}";
+    "quiet_turns: 100000, gain_bp: 10000}]}, drops: {stages: [{stage: drop_groups}]}}";
 
 struct talk {
     struct weir_engine *engine;
     struct weir_store *store;
-    const char *tools, *model;
+    const char *tools, *model, *policy;
+    uint32_t window_tokens; /* 0: the model's own */
     int reads;
     int loop_at;     /* the user says something more before this read; 0: nothing */
     bool by_command; /* the model runs a command instead of reading a file */
@@ -218,7 +219,8 @@ static void new_engine(struct talk *t)
 
 static void open_talk(struct talk *t, const char *tools)
 {
-    *t = (struct talk){.tools = tools, .model = "gpt-5", .now_ms = 1750000000000};
+    *t = (struct talk){
+        .tools = tools, .model = "gpt-5", .policy = "patient", .now_ms = 1750000000000};
     new_engine(t);
     assert_int_equal(weir_store_new_memory(0, &t->store), WEIR_OK);
     wr_arena_init(&t->arena, WR_ARENA_BYTES_MAX);
@@ -264,7 +266,8 @@ static void write_body(const struct talk *t, struct wr_buf *out)
 /* The next request, by a process that may be another one, and the plan behind it. */
 static void ask(struct talk *t, bool is_another)
 {
-    struct weir_project_options options = {.policy_default = "patient",
+    struct weir_project_options options = {.policy_default = t->policy,
+                                           .window_tokens = t->window_tokens,
                                            .store = t->store,
                                            .session = WR_LIT("s"),
                                            .tools = t->tools,
@@ -686,6 +689,36 @@ static void a_summary_names_what_it_holds(void **state)
     close_talk(&t);
 }
 
+/* Calls and results that left for a notice are held from the first to the last. */
+static void a_notice_names_what_it_holds(void **state)
+{
+    enum { READS = 6 };
+    struct talk t;
+    int64_t held = 0, last = -1;
+    (void)state;
+    open_talk(&t, NULL);
+    t.policy = "drops";
+    t.window_tokens = 8000; /* a read has some 1,700 */
+    for (int i = 0; i < READS; i++)
+        ask(&t, false);
+    wr_json_id notice = wr_json_first(&t.plan, list_in(&t, "out", "pieces"));
+    assert_true(says(&t, notice, "form", "summarised"));
+    assert_true(says(&t, notice, "stage", "drop_groups"));
+    assert_int_equal(number_of(&t, notice, "segment"), 2);
+    wr_json_id holds = wr_json_find(&t.plan, notice, "holds");
+    for (wr_json_id one = wr_json_first(&t.plan, holds); one != WR_JSON_NONE;
+         one = wr_json_next(&t.plan, holds, one), held++) {
+        last = number_of(&t, one, "segment");
+        assert_int_equal(last, 3 + 2 * held);
+        assert_false(is_whole(&t, (int)held));
+    }
+    assert_true(held > 1);
+    assert_int_equal(last, number_of(&t, notice, "last_segment"));
+    for (int i = (int)held; i < READS; i++)
+        assert_true(is_whole(&t, i));
+    close_talk(&t);
+}
+
 /* What is out and pinned costs nothing until it is asked for. */
 static void a_pin_is_priced_and_comes_back(void **state)
 {
@@ -733,6 +766,7 @@ int main(void)
         cmocka_unit_test(a_plan_says_of_what_it_is),
         cmocka_unit_test(what_is_out_has_a_name),
         cmocka_unit_test(a_summary_names_what_it_holds),
+        cmocka_unit_test(a_notice_names_what_it_holds),
         cmocka_unit_test(a_pin_is_priced_and_comes_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
