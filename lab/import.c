@@ -156,11 +156,7 @@ enum { FORMATS = WR_COUNT_OF(formats) };
 
 const char *wr_import_note_text(enum wr_import_note note)
 {
-    static const char *const texts[WR_IMPORT_NOTES] = {
-#define X(name, text) text,
-        WR_IMPORT_NOTE_MAP(X)
-#undef X
-    };
+    static const char *const texts[WR_IMPORT_NOTES] = WR_NAMES_OF(WR_IMPORT_NOTE_MAP);
     return texts[note];
 }
 

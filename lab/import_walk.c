@@ -76,11 +76,7 @@ struct walk {
 
 const char *wr_import_file_state_text(enum wr_import_file_state state)
 {
-    static const char *const texts[WR_IMPORT_FILE_STATES] = {
-#define X(name, text) text,
-        WR_IMPORT_FILE_MAP(X)
-#undef X
-    };
+    static const char *const texts[WR_IMPORT_FILE_STATES] = WR_NAMES_OF(WR_IMPORT_FILE_MAP);
     return texts[state];
 }
 

@@ -80,11 +80,7 @@ void wr_cache_mark_like_agents(struct wr_cache_block *blocks, uint32_t blocks_co
 
 const char *wr_money_text(enum wr_money kind)
 {
-    static const char *const texts[] = {
-#define X(name, text) text,
-        WR_MONEY_MAP(X)
-#undef X
-    };
+    static const char *const texts[] = WR_NAMES_OF(WR_MONEY_MAP);
     return texts[kind];
 }
 

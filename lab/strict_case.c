@@ -467,11 +467,7 @@ weir_status wr_strict_count_signals(struct wr_strict_signals *signals, struct wr
 
 const char *wr_cover_text(enum wr_cover cover)
 {
-    static const char *const texts[] = {
-#define X(name, text) text,
-        WR_COVER_MAP(X)
-#undef X
-    };
+    static const char *const texts[] = WR_NAMES_OF(WR_COVER_MAP);
     return (unsigned)cover < WR_COVERS ? texts[cover] : "unknown";
 }
 

@@ -10,6 +10,13 @@
 /* How many items a constant table has. */
 #define WR_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
+/* The texts of a map of X(NAME, "text"), from which an enum is made: a list by its values. */
+#define WR_NAMES_OF(map)  \
+    {                     \
+        map(WR_NAME_TEXT) \
+    }
+#define WR_NAME_TEXT(name, text) text,
+
 #define WR_LIT(s) ((weir_span){"" s, sizeof(s) - 1})
 
 static inline weir_span wr_span_of(const char *text)

@@ -22,11 +22,7 @@
 
 const char *wr_bust_name(enum wr_bust bust)
 {
-    static const char *const names[] = {
-#define X(name, text) text,
-        WR_BUST_MAP(X)
-#undef X
-    };
+    static const char *const names[] = WR_NAMES_OF(WR_BUST_MAP);
     return names[bust];
 }
 
@@ -138,11 +134,7 @@ void wr_record_price(struct wr_record *record, const struct wr_models *models)
 
 const char *wr_category_name(enum wr_category category)
 {
-    static const char *const names[] = {
-#define X(name, text) text,
-        WR_CATEGORY_MAP(X)
-#undef X
-    };
+    static const char *const names[] = WR_NAMES_OF(WR_CATEGORY_MAP);
     return names[category];
 }
 

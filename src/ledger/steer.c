@@ -351,11 +351,7 @@ static struct wr_steer_price price_of_pieces(const struct wr_steering *s,
 
 /* ---- doing ---- */
 
-static const char *const verb_names[] = {
-#define X(name, text) text,
-    WR_STEER_MAP(X)
-#undef X
-};
+static const char *const verb_names[] = WR_NAMES_OF(WR_STEER_MAP);
 
 const char *wr_steer_name(enum wr_steer_verb verb)
 {

@@ -58,11 +58,7 @@ enum { TOOLS_COUNT = WR_COUNT_OF(tools) };
 
 const char *wr_mcp_miss_name(enum wr_mcp_miss miss)
 {
-    static const char *const names[] = {
-#define X(name, text) text,
-        WR_MCP_MISS_MAP(X)
-#undef X
-    };
+    static const char *const names[] = WR_NAMES_OF(WR_MCP_MISS_MAP);
     return names[miss];
 }
 

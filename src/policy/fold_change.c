@@ -31,14 +31,8 @@ enum {
 
 const char *wr_step_reason_text(enum wr_step_reason reason)
 {
-    switch (reason) {
-#define X(name, text)    \
-    case WR_STEP_##name: \
-        return text;
-        WR_STEP_MAP(X)
-#undef X
-    }
-    return "unknown";
+    static const char *const names[] = WR_NAMES_OF(WR_STEP_MAP);
+    return (size_t)reason < WR_COUNT_OF(names) ? names[reason] : "unknown";
 }
 
 bool wr_fold_is_sent(const struct wr_fold *fold, uint32_t segment)

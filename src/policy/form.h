@@ -4,6 +4,8 @@
 
 #include <stdbool.h>
 
+#include "base/span.h"
+
 #define WR_FORM_MAP(X)          \
     X(EXACT, "exact")           \
     X(EDITED, "edited")         \
@@ -27,12 +29,8 @@ enum wr_form {
 
 static inline const char *wr_form_name(enum wr_form form)
 {
-    static const char *const names[] = {
-#define X(name, text) text,
-        WR_FORM_MAP(X)
-#undef X
-    };
-    return form < sizeof(names) / sizeof(names[0]) ? names[form] : "unknown";
+    static const char *const names[] = WR_NAMES_OF(WR_FORM_MAP);
+    return form < WR_COUNT_OF(names) ? names[form] : "unknown";
 }
 
 /* Whether all that the text says is still there: a tidied one lacks only white space, what was

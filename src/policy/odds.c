@@ -44,11 +44,7 @@ static bool take_number(weir_span *line, uint32_t max, uint32_t *number)
 
 const char *wr_odds_class_text(enum wr_odds_class class)
 {
-    static const char *const names[] = {
-#define X(name, text) text,
-        WR_ODDS_CLASS_MAP(X)
-#undef X
-    };
+    static const char *const names[] = WR_NAMES_OF(WR_ODDS_CLASS_MAP);
     return names[class];
 }
 

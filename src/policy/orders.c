@@ -16,17 +16,9 @@
 
 /* ---- as lines ---- */
 
-static const char *const order_names[] = {
-#define X(name, text) text,
-    WR_ORDER_MAP(X)
-#undef X
-};
+static const char *const order_names[] = WR_NAMES_OF(WR_ORDER_MAP);
 
-static const char *const pin_names[] = {
-#define X(name, text) text,
-    WR_PIN_MAP(X)
-#undef X
-};
+static const char *const pin_names[] = WR_NAMES_OF(WR_PIN_MAP);
 
 const char *wr_pin_name(enum wr_pin_kind kind)
 {

@@ -484,11 +484,7 @@ bool wr_mode_parse(weir_span text, enum wr_mode *mode, uint32_t *percent)
 
 bool wr_recall_parse(weir_span text, enum wr_recall *recall)
 {
-    static const char *const names[] = {
-#define X(name, text) text,
-        WR_RECALL_MAP(X)
-#undef X
-    };
+    static const char *const names[] = WR_NAMES_OF(WR_RECALL_MAP);
     for (size_t i = 0; i < WR_COUNT_OF(names); i++)
         if (wr_span_is(text, names[i])) {
             *recall = (enum wr_recall)i;

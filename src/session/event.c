@@ -19,11 +19,7 @@
 #include "base/text.h"
 #include "json/write.h"
 
-static const char *const kind_names[] = {
-#define X(name, text) text,
-    WR_EVENT_KIND_MAP(X)
-#undef X
-};
+static const char *const kind_names[] = WR_NAMES_OF(WR_EVENT_KIND_MAP);
 
 const char *wr_event_kind_name(enum wr_event_kind kind)
 {

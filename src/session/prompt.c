@@ -111,11 +111,7 @@ void wr_pieces_diff(struct wr_buf *out, weir_span before, weir_span now)
 
 /* ---- the prompt ---- */
 
-static const char *const phase_names[] = {
-#define X(name, text) text,
-    WEIR_PHASE_MAP(X)
-#undef X
-};
+static const char *const phase_names[] = WR_NAMES_OF(WEIR_PHASE_MAP);
 
 const char *weir_phase_name(weir_phase phase)
 {

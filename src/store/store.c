@@ -56,11 +56,7 @@ const char *weir_trouble_text(weir_trouble trouble)
 
 const char *weir_mark_kind_name(weir_mark_kind kind)
 {
-    static const char *const names[] = {
-#define X(name, text) text,
-        WEIR_MARK_KIND_MAP(X)
-#undef X
-    };
+    static const char *const names[] = WR_NAMES_OF(WEIR_MARK_KIND_MAP);
     return (size_t)kind < WEIR_MARK_KINDS_COUNT ? names[kind] : "unknown";
 }
 

@@ -206,11 +206,7 @@ static void put_session(struct work *k, struct wr_traffic_index *index,
 
 static enum wr_traffic_sort sort_of(weir_span word)
 {
-    static const char *const names[] = {
-#define X(name, text) text,
-        WR_TRAFFIC_SORT_MAP(X)
-#undef X
-    };
+    static const char *const names[] = WR_NAMES_OF(WR_TRAFFIC_SORT_MAP);
     for (size_t i = 0; i < WR_COUNT_OF(names); i++)
         if (wr_span_is(word, names[i]))
             return (enum wr_traffic_sort)i;

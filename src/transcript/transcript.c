@@ -178,48 +178,28 @@ bool wr_transcript_has_late_answer(const struct wr_transcript *t, uint32_t end)
 
 /* ---- names of kinds and roles ---- */
 
-#define NAME_CASE(prefix, name, text) \
-    case prefix##name:                \
-        return text;
-
 const char *weir_dialect_name(weir_dialect dialect)
 {
-    switch (dialect) {
-#define X(name, text) NAME_CASE(WEIR_DIALECT_, name, text)
-        WEIR_DIALECT_MAP(X)
-#undef X
-    }
-    return "unknown";
+    static const char *const names[] = WR_NAMES_OF(WEIR_DIALECT_MAP);
+    return (size_t)dialect < WR_COUNT_OF(names) ? names[dialect] : "unknown";
 }
 
 const char *weir_role_name(weir_role role)
 {
-    switch (role) {
-#define X(name, text) NAME_CASE(WEIR_ROLE_, name, text)
-        WEIR_ROLE_MAP(X)
-#undef X
-    }
-    return "unknown";
+    static const char *const names[] = WR_NAMES_OF(WEIR_ROLE_MAP);
+    return (size_t)role < WR_COUNT_OF(names) ? names[role] : "unknown";
 }
 
 const char *weir_kind_name(weir_kind kind)
 {
-    switch (kind) {
-#define X(name, text) NAME_CASE(WEIR_KIND_, name, text)
-        WEIR_KIND_MAP(X)
-#undef X
-    }
-    return "unknown";
+    static const char *const names[] = WR_NAMES_OF(WEIR_KIND_MAP);
+    return (size_t)kind < WR_COUNT_OF(names) ? names[kind] : "unknown";
 }
 
 const char *weir_class_name(weir_class class_)
 {
-    switch (class_) {
-#define X(name, text) NAME_CASE(WEIR_CLASS_, name, text)
-        WEIR_CLASS_MAP(X)
-#undef X
-    }
-    return "unknown";
+    static const char *const names[] = WR_NAMES_OF(WEIR_CLASS_MAP);
+    return (size_t)class_ < WR_COUNT_OF(names) ? names[class_] : "unknown";
 }
 
 /* ---- memo of calls ---- */
