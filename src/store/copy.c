@@ -123,9 +123,7 @@ static weir_status read_postgres(struct wr_pg *pg, const char *sql, struct readi
             wr_pg_bytes(&args, q->values[i].bytes);
     }
     wr_pg_start(&pg->link);
-    do
-        (void)wr_pg_run(&pg->link, sql, &args);
-    while (wr_pg_again(&pg->link));
+    wr_pg_ask(&pg->link, sql, &args);
     for (int row = 0; row < wr_pg_rows(&pg->link); row++)
         for (int i = 0; i < (int)r->columns_count && (cell = add_cell(r)); i++) {
             if (q->columns[i] == 'n')

@@ -154,11 +154,8 @@ static weir_status probe(struct weir_store *store, bool writes, struct weir_err 
     struct wr_pg *pg = wr_pg_of(store);
 
     wr_pg_start(&pg->link);
-    do
-        (void)wr_pg_run(&pg->link,
-                        writes ? "UPDATE weir.place SET id = id" : "SELECT id FROM weir.place",
-                        NULL);
-    while (wr_pg_again(&pg->link));
+    wr_pg_ask(&pg->link, writes ? "UPDATE weir.place SET id = id" : "SELECT id FROM weir.place",
+              NULL);
     if (writes)
         wr_pg_wrote(&pg->link);
     if (!writes && wr_pg_rows(&pg->link))

@@ -118,9 +118,7 @@ static weir_status load(struct wr_pg *pg, weir_span tenant, weir_span session, u
     wr_pg_number(&args, -1);
     wr_pg_start(&pg->link);
     wr_pg_give_array(pg, &args, 0);
-    do
-        (void)wr_pg_run_often(&pg->link, "SELECT * FROM weir.load_1($1, $2, $3, $4, $5)", &args);
-    while (wr_pg_again(&pg->link));
+    wr_pg_ask_often(&pg->link, "SELECT * FROM weir.load_1($1, $2, $3, $4, $5)", &args);
     if (wr_pg_rows(&pg->link))
         (void)wr_pg_take_news(pg, known, name);
     return wr_pg_end(pg, err);

@@ -32,13 +32,11 @@ weir_status wr_pg_touch(struct weir_store *store, weir_span tenant, weir_span se
     wr_pg_bytes(&args, session);
     wr_pg_number(&args, used_ms);
     wr_pg_start(&pg->link);
-    do
-        (void)wr_pg_run(&pg->link,
-                        "UPDATE weir.session SET used_ms = $3, used_day = $3 / 86400000"
-                        " WHERE used_ms < $3 AND name = $2"
-                        " AND tenant_id = (SELECT id FROM weir.tenant WHERE name = $1)",
-                        &args);
-    while (wr_pg_again(&pg->link));
+    wr_pg_ask(&pg->link,
+              "UPDATE weir.session SET used_ms = $3, used_day = $3 / 86400000"
+              " WHERE used_ms < $3 AND name = $2"
+              " AND tenant_id = (SELECT id FROM weir.tenant WHERE name = $1)",
+              &args);
     return wr_pg_end(pg, err);
 }
 
@@ -56,9 +54,7 @@ static bool remove_session(struct removal *removal, int64_t id, int64_t before_m
     wr_pg_number(&args, removal->remembers);
     wr_pg_number(&args, removal->now_ms);
     wr_pg_start(link);
-    do
-        (void)wr_pg_run(link, "SELECT * FROM weir.remove_session_1($1, $2, $3, $4)", &args);
-    while (wr_pg_again(link));
+    wr_pg_ask(link, "SELECT * FROM weir.remove_session_1($1, $2, $3, $4)", &args);
     if (!wr_pg_rows(link))
         return false;
     report->sessions_count++;
@@ -127,9 +123,7 @@ static void run_with(struct wr_pg *pg, const char *sql, int64_t number)
         return;
     wr_pg_start(&pg->link);
     wr_pg_extend(&pg->link, WR_STORE_GC_MS); /* nobody waits for it, and it may be a large day */
-    do
-        (void)wr_pg_run(&pg->link, sql, &args);
-    while (wr_pg_again(&pg->link));
+    wr_pg_ask(&pg->link, sql, &args);
 }
 
 /* Days that are wholly before leave whole; of the day in between, and of what has no day of its

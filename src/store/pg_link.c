@@ -648,6 +648,20 @@ bool wr_pg_run_often(struct wr_pg_link *link, const char *sql, const struct wr_p
     return wr_pg_run_all(link, &statement, 1);
 }
 
+void wr_pg_ask(struct wr_pg_link *link, const char *sql, const struct wr_pg_args *args)
+{
+    do
+        (void)wr_pg_run(link, sql, args);
+    while (wr_pg_again(link));
+}
+
+void wr_pg_ask_often(struct wr_pg_link *link, const char *sql, const struct wr_pg_args *args)
+{
+    do
+        (void)wr_pg_run_often(link, sql, args);
+    while (wr_pg_again(link));
+}
+
 weir_status wr_pg_each(struct wr_pg_link *link, const char *sql, const struct wr_pg_args *args,
                        wr_pg_row_fn *row, void *user)
 {

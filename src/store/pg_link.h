@@ -143,6 +143,10 @@ bool wr_pg_run(struct wr_pg_link *link, const char *sql, const struct wr_pg_args
 /* The same of a statement that is run often. */
 bool wr_pg_run_often(struct wr_pg_link *link, const char *sql, const struct wr_pg_args *args);
 
+/* The same as a piece of work by itself: again as long as wr_pg_again() says so. */
+void wr_pg_ask(struct wr_pg_link *link, const char *sql, const struct wr_pg_args *args);
+void wr_pg_ask_often(struct wr_pg_link *link, const char *sql, const struct wr_pg_args *args);
+
 struct wr_pg_statement {
     const char *sql;
     bool is_often; /* prepared where it can be; then `sql` is a text that lives as long as we do */

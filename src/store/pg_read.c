@@ -84,9 +84,7 @@ weir_status wr_pg_get_artifact(struct weir_store *store, const struct weir_looku
     wr_pg_bytes(&args, (weir_span){(const char *)lookup->handle.bytes, WEIR_HANDLE_BYTES});
     wr_pg_number(&args, lookup->is_operator);
     wr_pg_start(&pg->link);
-    do
-        (void)wr_pg_run_often(&pg->link, "SELECT * FROM weir.get_1($1, $2, $3)", &args);
-    while (wr_pg_again(&pg->link));
+    wr_pg_ask_often(&pg->link, "SELECT * FROM weir.get_1($1, $2, $3)", &args);
     weir_status status = wr_pg_end(pg, err);
     if (status)
         return status;
@@ -125,14 +123,12 @@ weir_status wr_pg_has(struct weir_store *store, weir_span tenant, const weir_has
         wr_pg_item(asked, wr_pg_hash(&hashes[i]));
     wr_pg_bytes(&args, tenant);
     wr_pg_give_array(pg, &args, 0);
-    do
-        (void)wr_pg_run(&pg->link,
-                        "SELECT x.at FROM unnest($2::bytea[]) WITH ORDINALITY AS x(hash, at)"
-                        " JOIN weir.artifact a ON a.handle = substr(x.hash, 1, 10)"
-                        " AND a.hash = x.hash JOIN weir.tenant t ON t.id = a.tenant_id"
-                        " WHERE t.name = $1",
-                        &args);
-    while (wr_pg_again(&pg->link));
+    wr_pg_ask(&pg->link,
+              "SELECT x.at FROM unnest($2::bytea[]) WITH ORDINALITY AS x(hash, at)"
+              " JOIN weir.artifact a ON a.handle = substr(x.hash, 1, 10)"
+              " AND a.hash = x.hash JOIN weir.tenant t ON t.id = a.tenant_id"
+              " WHERE t.name = $1",
+              &args);
     for (int i = 0; i < wr_pg_rows(&pg->link); i++) {
         size_t at = (size_t)wr_pg_get_number(&pg->link, i, 0) - 1;
         bool is_doubted =
@@ -192,9 +188,7 @@ weir_status wr_pg_marks(struct weir_store *store, weir_span tenant, const weir_h
         wr_pg_item(asked, wr_pg_hash(&keys[i]));
     wr_pg_bytes(&args, tenant);
     wr_pg_give_array(pg, &args, 0);
-    do
-        (void)wr_pg_run_often(&pg->link, "SELECT * FROM weir.marks_1($1, $2)", &args);
-    while (wr_pg_again(&pg->link));
+    wr_pg_ask_often(&pg->link, "SELECT * FROM weir.marks_1($1, $2)", &args);
     for (int i = 0; i < wr_pg_rows(&pg->link) && !status; i++) {
         size_t at = (size_t)wr_pg_get_number(&pg->link, i, 0) - 1;
         int64_t kind = wr_pg_get_number(&pg->link, i, 1);
@@ -235,9 +229,7 @@ weir_status wr_pg_pin(struct weir_store *store, weir_span tenant, weir_span sess
     wr_pg_bytes(&args, pin->model);
     wr_pg_bytes(&args, wr_pg_hash(&pin->first_turn));
     wr_pg_start(&pg->link);
-    do
-        (void)wr_pg_run_often(&pg->link, "SELECT * FROM weir.pin_1($1, $2, $3, $4)", &args);
-    while (wr_pg_again(&pg->link));
+    wr_pg_ask_often(&pg->link, "SELECT * FROM weir.pin_1($1, $2, $3, $4)", &args);
     weir_status status = wr_pg_end(pg, err);
     if (status)
         return status;
@@ -281,9 +273,7 @@ weir_status wr_pg_stats(struct weir_store *store, struct weir_store_stats *stats
 
     wr_pg_start(&pg->link);
     wr_pg_extend(&pg->link, WR_STORE_GC_MS);
-    do
-        (void)wr_pg_run(&pg->link, stats_sql, NULL);
-    while (wr_pg_again(&pg->link));
+    wr_pg_ask(&pg->link, stats_sql, NULL);
     if (wr_pg_rows(&pg->link)) {
         for (; at < (int)WR_COUNT_OF(counts); at++)
             *counts[at] = (uint64_t)wr_pg_get_number(&pg->link, 0, at);

@@ -72,9 +72,7 @@ static size_t find_missing(struct wr_pg *pg, struct pieces *pieces)
     }
     wr_pg_give_array(pg, &args, ALL_SESSIONS);
     wr_pg_give_array(pg, &args, ALL);
-    do
-        (void)wr_pg_run_often(&pg->link, "SELECT * FROM weir.said_lacks_2($1, $2)", &args);
-    while (wr_pg_again(&pg->link));
+    wr_pg_ask_often(&pg->link, "SELECT * FROM weir.said_lacks_2($1, $2)", &args);
     int rows = wr_pg_rows(&pg->link);
     for (int i = 0; i < rows; i++)
         pieces->items[wr_pg_get_number(&pg->link, i, 0) - 1].is_missing = true;
@@ -147,11 +145,9 @@ static size_t keep_group(struct wr_pg *pg, struct wr_pg_said *said, size_t count
     put_lists(pg, said, count, &pieces);
     for (int i = REQUEST; i <= Q_DATA; i++)
         wr_pg_give_array(pg, &args, i);
-    do
-        (void)wr_pg_run_often(
-            &pg->link, "SELECT * FROM weir.said_2($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
-            &args);
-    while (wr_pg_again(&pg->link));
+    wr_pg_ask_often(&pg->link,
+                    "SELECT * FROM weir.said_2($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+                    &args);
     return (size_t)wr_pg_rows(&pg->link);
 }
 
@@ -279,9 +275,7 @@ weir_status wr_pg_said_read(struct wr_pg *pg, const struct wr_ledger_which *whic
     else
         wr_pg_bytes(&args, which->session);
     wr_pg_start(&pg->link);
-    do
-        (void)wr_pg_run(&pg->link, said_sql(which), &args);
-    while (wr_pg_again(&pg->link));
+    wr_pg_ask(&pg->link, said_sql(which), &args);
     weir_status status = wr_pg_end(pg, err);
     if (status)
         return status;

@@ -101,20 +101,11 @@ bool wr_spend_is_over(const struct wr_spend_request *request, size_t scope,
                       struct wr_spend_verdict *verdict);
 
 struct wr_db;
-struct wr_pg;
 void wr_sqlite_reserve(struct wr_db *db, const struct wr_spend_request *request,
                        struct wr_spend_verdict *verdict);
 void wr_sqlite_settle(struct wr_db *db, weir_span ticket, int64_t tokens, int64_t micro_usd);
 uint64_t wr_sqlite_expire(struct wr_db *db, int64_t before_ms, int64_t forget_ms);
 void wr_sqlite_raise(struct wr_db *db, weir_span scope, enum wr_spend_period period,
                      int64_t start_ms, const struct wr_spent *least);
-weir_status wr_pg_raise(struct wr_pg *pg, weir_span scope, enum wr_spend_period period,
-                        int64_t start_ms, const struct wr_spent *least, struct weir_err *err);
-weir_status wr_pg_reserve(struct wr_pg *pg, const struct wr_spend_request *request,
-                          struct wr_spend_verdict *verdict, struct weir_err *err);
-weir_status wr_pg_settle(struct wr_pg *pg, weir_span ticket, int64_t tokens, int64_t micro_usd,
-                         struct weir_err *err);
-weir_status wr_pg_expire(struct wr_pg *pg, int64_t before_ms, int64_t forget_ms,
-                         uint64_t *expired_count, struct weir_err *err);
 
 #endif

@@ -38,6 +38,21 @@ static weir_status status_of(struct wr_ledger *ledger, struct weir_err *err)
     return wr_db_status(&sqlite_of(ledger)->db, &store_of(ledger)->trouble, err);
 }
 
+/* Begins and ends a transaction that writes. */
+static weir_status begin_writing(struct wr_ledger *ledger, struct weir_err *err)
+{
+    weir_status status = wr_sqlite_follow_to_write(sqlite_of(ledger), err);
+    if (!status)
+        wr_db_begin(&sqlite_of(ledger)->db);
+    return status;
+}
+
+static weir_status end_writing(struct wr_ledger *ledger, struct weir_err *err)
+{
+    wr_db_end(&sqlite_of(ledger)->db);
+    return status_of(ledger, err);
+}
+
 /* ---- adding ---- */
 
 static void add_row(struct wr_db *db, int64_t session_id, const struct wr_ledger_row *row)
@@ -404,10 +419,9 @@ static weir_status add_sample(struct wr_ledger *ledger, const struct wr_ledger_s
     struct wr_db *db = &sqlite->db;
     struct whose whose = {.tenant_id = 0};
 
-    weir_status status = wr_sqlite_follow_to_write(sqlite, err);
+    weir_status status = begin_writing(ledger, err);
     if (status)
         return status;
-    wr_db_begin(db);
     need_session(sqlite, &whose, sample->tenant, sample->session, sample->time_ms);
     sqlite3_stmt *add =
         wr_db_use(db, WR_SQL_SAMPLE_ADD,
@@ -419,8 +433,7 @@ static weir_status add_sample(struct wr_ledger *ledger, const struct wr_ledger_s
     wr_db_bind_number(db, add, 3, sample->time_ms);
     wr_db_bind_number(db, add, 4, sample->is_bad);
     wr_db_run(db, add);
-    wr_db_end(db);
-    return status_of(ledger, err);
+    return end_writing(ledger, err);
 }
 
 static weir_status each_bucket(struct wr_ledger *ledger, weir_span tenant, uint32_t newest_max,
@@ -453,17 +466,15 @@ static weir_status each_bucket(struct wr_ledger *ledger, weir_span tenant, uint3
 static weir_status forget_bucket(struct wr_ledger *ledger, weir_span bucket, struct weir_err *err)
 {
     struct wr_db *db = &sqlite_of(ledger)->db;
-    weir_status status = wr_sqlite_follow_to_write(sqlite_of(ledger), err);
+    weir_status status = begin_writing(ledger, err);
 
     if (status)
         return status;
-    wr_db_begin(db);
     sqlite3_stmt *forget = wr_db_make(db, "DELETE FROM sample WHERE ?1 = '' OR bucket = ?1");
     wr_db_bind_text(db, forget, 1, bucket);
     wr_db_run(db, forget);
     wr_db_drop(forget);
-    wr_db_end(db);
-    return status_of(ledger, err);
+    return end_writing(ledger, err);
 }
 
 /* ---- how providers count ---- */
@@ -516,10 +527,9 @@ static weir_status calibrate(struct wr_ledger *ledger, weir_span model,
     struct wr_db *db = &sqlite->db;
     struct wr_ledger_calibration stored, changed = {.time_ms = 0};
 
-    weir_status status = wr_sqlite_follow_to_write(sqlite, err);
+    weir_status status = begin_writing(ledger, err);
     if (status)
         return status;
-    wr_db_begin(db);
     bool is_found = read_calibration(sqlite, model, &stored);
     status = status_of(ledger, err);
     if (!status)
@@ -534,8 +544,7 @@ static weir_status calibrate(struct wr_ledger *ledger, weir_span model,
     }
     changed.model = model;
     write_calibration(db, &changed);
-    wr_db_end(db);
-    return status_of(ledger, err);
+    return end_writing(ledger, err);
 }
 
 static weir_status find_calibration(struct wr_ledger *ledger, weir_span model,
@@ -559,58 +568,46 @@ static weir_status find_calibration(struct wr_ledger *ledger, weir_span model,
 static weir_status reserve(struct wr_ledger *ledger, const struct wr_spend_request *request,
                            struct wr_spend_verdict *verdict, struct weir_err *err)
 {
-    struct wr_db *db = &sqlite_of(ledger)->db;
-    weir_status status = wr_sqlite_follow_to_write(sqlite_of(ledger), err);
+    weir_status status = begin_writing(ledger, err);
 
     if (status)
         return status;
-    wr_db_begin(db);
-    wr_sqlite_reserve(db, request, verdict);
-    wr_db_end(db);
-    return status_of(ledger, err);
+    wr_sqlite_reserve(&sqlite_of(ledger)->db, request, verdict);
+    return end_writing(ledger, err);
 }
 
 static weir_status settle(struct wr_ledger *ledger, weir_span ticket, int64_t tokens,
                           int64_t micro_usd, struct weir_err *err)
 {
-    struct wr_db *db = &sqlite_of(ledger)->db;
-    weir_status status = wr_sqlite_follow_to_write(sqlite_of(ledger), err);
+    weir_status status = begin_writing(ledger, err);
 
     if (status)
         return status;
-    wr_db_begin(db);
-    wr_sqlite_settle(db, ticket, tokens, micro_usd);
-    wr_db_end(db);
-    return status_of(ledger, err);
+    wr_sqlite_settle(&sqlite_of(ledger)->db, ticket, tokens, micro_usd);
+    return end_writing(ledger, err);
 }
 
 static weir_status expire(struct wr_ledger *ledger, int64_t before_ms, int64_t forget_ms,
                           uint64_t *expired_count, struct weir_err *err)
 {
-    struct wr_db *db = &sqlite_of(ledger)->db;
-    weir_status status = wr_sqlite_follow_to_write(sqlite_of(ledger), err);
+    weir_status status = begin_writing(ledger, err);
 
     if (status)
         return status;
-    wr_db_begin(db);
-    *expired_count = wr_sqlite_expire(db, before_ms, forget_ms);
-    wr_db_end(db);
-    return status_of(ledger, err);
+    *expired_count = wr_sqlite_expire(&sqlite_of(ledger)->db, before_ms, forget_ms);
+    return end_writing(ledger, err);
 }
 
 static weir_status raise_spent(struct wr_ledger *ledger, weir_span scope,
                                enum wr_spend_period period, int64_t start_ms,
                                const struct wr_spent *least, struct weir_err *err)
 {
-    struct wr_db *db = &sqlite_of(ledger)->db;
-    weir_status status = wr_sqlite_follow_to_write(sqlite_of(ledger), err);
+    weir_status status = begin_writing(ledger, err);
 
     if (status)
         return status;
-    wr_db_begin(db);
-    wr_sqlite_raise(db, scope, period, start_ms, least);
-    wr_db_end(db);
-    return status_of(ledger, err);
+    wr_sqlite_raise(&sqlite_of(ledger)->db, scope, period, start_ms, least);
+    return end_writing(ledger, err);
 }
 
 /* ---- opening ---- */
