@@ -97,10 +97,9 @@ void wr_audit_note(struct wr_audit *audit, const struct wr_act *act)
 
 uint64_t wr_audit_take_lost(struct wr_audit *audit)
 {
-    uint64_t count = audit ? audit->lost_count : 0;
+    uint64_t count = audit->lost_count;
 
-    if (audit)
-        audit->lost_count = 0;
+    audit->lost_count = 0;
     return count;
 }
 

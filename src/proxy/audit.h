@@ -26,11 +26,10 @@ struct wr_act {
 
 /* NULL: the file cannot be written; errno says why. Several processes may have it open. */
 struct wr_audit *wr_audit_open(const char *path);
-void wr_audit_close(struct wr_audit *audit); /* NULL is fine, here and below */
+void wr_audit_close(struct wr_audit *audit);         /* NULL is fine */
+uint64_t wr_audit_take_lost(struct wr_audit *audit); /* lines, since it was asked last */
 
-/* Lines, since it was asked last. */
-uint64_t wr_audit_take_lost(struct wr_audit *audit);
-
+/* NULL is fine, here and below: then nobody is told. */
 void wr_audit_note(struct wr_audit *audit, const struct wr_act *act);
 
 /* The same for what may be done all the time: one line an hour of this process, or, of what was

@@ -487,7 +487,9 @@ static void on_log_tick(uv_timer_t *timer)
 {
     struct worker *w = timer->data;
 
-    atomic_fetch_add(&w->options->metrics->audit_lines_lost, wr_audit_take_lost(w->service.audit));
+    if (w->service.audit)
+        atomic_fetch_add(&w->options->metrics->audit_lines_lost,
+                         wr_audit_take_lost(w->service.audit));
     if (!w->service.log)
         return;
     wr_log_flush(w->service.log);
