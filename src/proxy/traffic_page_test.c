@@ -3,6 +3,7 @@
 #include "proxy/traffic_page.h"
 
 #include "proxy/audit.h"
+#include "proxy/what_if.h"
 #include "tests/test_file.h"
 #include "tests/test_service.h"
 
@@ -133,6 +134,24 @@ static void a_session_is_played(void **state)
     test_service_free(s);
 }
 
+/* The longest name that is looked for, and one more. */
+static void a_name_may_be_so_long(void **state)
+{
+    static char names[2][WR_WHAT_IF_BYTES + 32];
+    struct test_service *s = service_with_page("");
+    struct test_call calls[] = {
+        {"the longest", "POST", TRAFFIC "/whatif", "", names[0], 404, "\"error\":{", "the body is"},
+        {"one more", "POST", TRAFFIC "/whatif", "", names[1], 400, "the body is {", NULL},
+    };
+    (void)state;
+
+    for (int more = 0; more < 2; more++)
+        (void)snprintf(names[more], sizeof(names[more]), "{\"session\":\"%0*d\"}",
+                       WR_WHAT_IF_BYTES - 1 + more, 7);
+    test_calls(s, calls, WR_COUNT_OF(calls));
+    test_service_free(s);
+}
+
 static void the_page_is_told_how_the_server_is(void **state)
 {
     static const struct test_call well[] = {
@@ -164,6 +183,7 @@ int main(int count, char **words)
         cmocka_unit_test(files_are_given_and_nothing_else),
         cmocka_unit_test(who_logs_in_gets_a_cookie),
         cmocka_unit_test(a_session_is_played),
+        cmocka_unit_test(a_name_may_be_so_long),
         cmocka_unit_test(the_page_is_told_how_the_server_is),
     };
     if (count > 1 && !strcmp(words[1], "simulate"))
