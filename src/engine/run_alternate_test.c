@@ -90,6 +90,7 @@ static bool takes_turns(weir_span body)
 }
 
 struct sent {
+    uint64_t tokens;
     struct wr_buf body, report;
     bool is_step, is_changed;
     char reason[WORD_BYTES];
@@ -127,6 +128,7 @@ static struct sent send_talk(struct world *w, const char *policy, uint32_t loops
     wr_buf_append(&sent.report, p.report);
     sent.is_step = p.is_step;
     sent.is_changed = p.is_changed;
+    sent.tokens = p.tokens_after;
     (void)snprintf(sent.reason, WORD_BYTES, "%s", p.step_reason ? p.step_reason : "");
     weir_request_free(request);
     wr_buf_release(&body);
@@ -179,6 +181,38 @@ static void a_summary_joins_the_users_message(void **state)
     assert_string_equal(alone.reason, "tools");
     release(&joined);
     release(&alone);
+    close_world(w);
+}
+
+/* What the same engine counts in a body that comes. */
+static uint64_t tokens_of(struct world *w, weir_span body)
+{
+    struct weir_project_options options = {.policy = "exact", .now_ms = NOON_MS};
+    struct weir_projected p;
+    struct weir_request *request;
+
+    assert_int_equal(weir_engine_request(w->engine, body, NULL, &request, NULL), WEIR_OK);
+    assert_int_equal(weir_engine_project(w->engine, request, &options, &p, NULL), WEIR_OK);
+    weir_request_free(request);
+    return p.tokens_before;
+}
+
+/* Law L8: what joined a message has no framing of its own, and what stands for the model's words
+ * has. Texts that are joined may be counted a token or two otherwise than apart. */
+static void the_tokens_are_those_of_the_body_that_leaves(void **state)
+{
+    static const char *const names[] = {"compress", "layers", "smart"};
+    struct world *w = open_world(state);
+    for (size_t i = 0; i < WR_COUNT_OF(names); i++)
+        for (uint32_t loops = 20; loops < LOOPS_MAX; loops += 6) {
+            struct sent sent = send_talk(w, names[i], loops, true, WORDS_PLAIN);
+            uint64_t counted = tokens_of(w, wr_buf_view(&sent.body));
+            assert_true(sent.is_changed);
+            if (sent.tokens > counted + 2 || sent.tokens + 2 < counted)
+                fail_msg("%s, %u loops: %llu tokens, not %llu", names[i], (unsigned)loops,
+                         (unsigned long long)sent.tokens, (unsigned long long)counted);
+            release(&sent);
+        }
     close_world(w);
 }
 
@@ -270,6 +304,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(user_and_model_take_turns),
         cmocka_unit_test(a_summary_joins_the_users_message),
+        BOTH(the_tokens_are_those_of_the_body_that_leaves),
         BOTH(the_next_request_begins_alike),
         cmocka_unit_test(a_gap_between_two_of_one_side_is_filled),
     };

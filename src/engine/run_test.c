@@ -214,6 +214,48 @@ static void what_was_taken_back_counts_as_it_leaves(void **state)
     wr_buf_release(&body);
 }
 
+/* A stage that leaves out a result and not its call, which no plan can do. */
+static weir_status forget_half(struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment)
+{
+    (void)stage;
+    if (fold->transcript->segments[segment].kind == WEIR_KIND_TOOL_RESULT)
+        fold->segments[segment].form = WR_FORM_DROPPED;
+    return WEIR_OK;
+}
+
+/* Law L6: doubt about one change is doubt about the whole. */
+static void what_cannot_be_planned_leaves_as_it_came(void **state)
+{
+    static const struct wr_stage_def forgetting = {.name = "forget", .arrive = forget_half};
+    static const struct wr_policy policy = {
+        .name = "p", .stages = {{.def = &forgetting}}, .stages_count = 1};
+    struct wr_run run;
+    struct wr_buf body, out;
+    struct test_run r;
+    (void)state;
+
+    write_body(&body, "null", "");
+    test_run_open(&r, wr_buf_view(&body), "policies: {p: {stages: []}}", WINDOW_TOKENS);
+    r.input.policy = &policy;
+    wr_buf_init(&out, BODY_BYTES_MAX);
+    assert_int_equal(wr_run_policy(&run, &r.test.arena, &r.input, NULL, &out, NULL), WEIR_OK);
+    assert_true(run.settled.is_fallback);
+    assert_ptr_equal(run.settled.body.ptr, body.bytes);
+    assert_int_equal(run.settled.body.len, body.len);
+    assert_string_equal(run.settled.first.what, "a change was not possible");
+    assert_int_equal(run.tokens_after, run.tokens_before);
+    assert_int_equal(run.originals_count, 0);
+    assert_true(run.settled.rolled_back_count > 0);
+    assert_int_equal(run.settled.rolled_back_count, run.plan.changes_count);
+    for (uint32_t i = 0; i < run.plan.changes_count; i++) {
+        assert_true(run.plan.changes[i].is_rolled_back);
+        assert_string_equal(run.plan.changes[i].reason, "a change was not possible");
+    }
+    wr_buf_release(&out);
+    test_run_close(&r);
+    wr_buf_release(&body);
+}
+
 /* ---- over window ---- */
 
 /* What a report says of a prompt that is over its window, and of one that is not. Four bytes are a
@@ -321,6 +363,7 @@ int main(void)
         cmocka_unit_test(what_a_prompt_consists_of_adds_up),
         cmocka_unit_test(the_report_names_what_was_done),
         cmocka_unit_test(what_was_taken_back_counts_as_it_leaves),
+        cmocka_unit_test(what_cannot_be_planned_leaves_as_it_came),
         cmocka_unit_test(thinking_leaves_its_field_and_the_call_stays),
         cmocka_unit_test(the_report_says_why_a_prompt_is_over_its_window),
     };
