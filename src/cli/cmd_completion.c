@@ -10,66 +10,19 @@
  */
 #include <string.h>
 
+#include "base/embed.h"
 #include "base/span.h"
 #include "cli/cmd.h"
 
-static const char bash[] =
-    "_weir()\n"
-    "{\n"
-    "    local cur=${COMP_WORDS[COMP_CWORD]} found word paths\n"
-    "    COMPREPLY=()\n"
-    "    found=$(\"$1\" --complete \"${COMP_WORDS[@]:1:COMP_CWORD}\" 2>/dev/null)\n"
-    "    while IFS=$'\\t' read -r word _; do\n"
-    "        case $word in\n"
-    "        :file | :dir)\n"
-    "            compopt -o filenames 2>/dev/null\n"
-    "            mapfile -t paths < <(compgen \"-${word:1:1}\" -- \"$cur\")\n"
-    "            COMPREPLY+=(\"${paths[@]}\")\n"
-    "            ;;\n"
-    "        ?*) COMPREPLY+=(\"$word\") ;;\n"
-    "        esac\n"
-    "    done <<<\"$found\"\n"
-    "}\n"
-    "complete -F _weir weir\n";
-
-static const char zsh[] =
-    "#compdef weir\n"
-    "_weir()\n"
-    "{\n"
-    "    local line\n"
-    "    local -a found items\n"
-    "    found=(\"${(@f)$($words[1] --complete \"${(@)words[2,CURRENT]}\" 2>/dev/null)}\")\n"
-    "    for line in $found; do\n"
-    "        case $line in\n"
-    "        :file) _files ;;\n"
-    "        :dir) _files -/ ;;\n"
-    "        ?*) items+=(\"${${line//:/\\\\:}/$'\\t'/:}\") ;;\n"
-    "        esac\n"
-    "    done\n"
-    "    (( $#items )) && _describe weir items\n"
-    "}\n"
-    "if [ \"$funcstack[1]\" = _weir ]; then _weir \"$@\"; else compdef _weir weir; fi\n";
-
-static const char fish[] =
-    "function __weir_complete\n"
-    "    set -l words (commandline -opc)\n"
-    "    set -l cur (commandline -ct)\n"
-    "    for line in ($words[1] --complete $words[2..-1] \"$cur\" 2>/dev/null)\n"
-    "        switch $line\n"
-    "            case :file\n"
-    "                __fish_complete_path \"$cur\"\n"
-    "            case :dir\n"
-    "                __fish_complete_directories \"$cur\"\n"
-    "            case '*'\n"
-    "                echo $line\n"
-    "        end\n"
-    "    end\n"
-    "end\n"
-    "complete -c weir -f -a '(__weir_complete)'\n";
+WR_EMBED(wr_completion_bash, "data/completion/weir.bash");
+WR_EMBED(wr_completion_zsh, "data/completion/weir.zsh");
+WR_EMBED(wr_completion_fish, "data/completion/weir.fish");
 
 static const struct {
-    const char *name, *script;
-} shells[] = {{"bash", bash}, {"zsh", zsh}, {"fish", fish}};
+    const char *name;
+    const unsigned char *script;
+} shells[] = {
+    {"bash", wr_completion_bash}, {"zsh", wr_completion_zsh}, {"fish", wr_completion_fish}};
 
 enum { SHELLS_COUNT = WR_COUNT_OF(shells) };
 
@@ -181,7 +134,8 @@ static int run_completion(void *values, const struct wr_words *words)
     (void)values;
     for (size_t i = 0; i < SHELLS_COUNT; i++)
         if (!strcmp(shells[i].name, words->items[0]))
-            return wr_cli_write(wr_span_of(shells[i].script)) ? WR_EXIT_OK : WR_EXIT_USAGE;
+            return wr_cli_write(wr_span_of((const char *)shells[i].script)) ? WR_EXIT_OK
+                                                                            : WR_EXIT_USAGE;
     struct wr_near near = wr_near_to(wr_span_of(words->items[0]));
     for (size_t i = 0; i < SHELLS_COUNT; i++)
         wr_near_offer(&near, shells[i].name, "");

@@ -10,9 +10,13 @@
 #include "launch/agents.h"
 
 #include "base/ascii.h"
+#include "base/embed.h"
 #include "base/span.h"
 #include "base/words.h"
-#include "launch/pi_extension.h"
+
+/* pi speaks no MCP, but its extensions may redirect providers and register tools: this one asks
+ * `weir mcp` for its tools and hands the calls on, so that they are the same as everywhere. */
+WR_EMBED(wr_pi_extension, "data/pi_extension.ts");
 
 #define MCP_COMMAND "<\"weir\">,\"mcp\",\"--store\",<\"store\">"
 #define MCP_ARGS    "[\"mcp\",\"--store\",<\"store\">]"
@@ -174,7 +178,7 @@ static const struct wr_agent agents[] = {
         .tried = "0.73.1",
         .settings =
             {
-                {FILE_OF("weir.ts", WR_PI_EXTENSION)},
+                {FILE_OF("weir.ts", (const char *)wr_pi_extension)},
                 {WORDS("-e\n<dir>/weir.ts"), .is_recall = true},
             },
         .providers = {{"openai", "/v1"}, {"anthropic", ""}, {"openai-codex", "/backend-api"}},
