@@ -20,7 +20,6 @@
 #include "base/span.h"
 #include "base/text.h"
 #include "cli/compare_run.h"
-#include "cli/compare_suite.h"
 #include "cli/open.h"
 #include "compare/tree.h"
 #include "launch/run.h"

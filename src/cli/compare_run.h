@@ -4,6 +4,9 @@
 #ifndef WR_CLI_COMPARE_RUN_H
 #define WR_CLI_COMPARE_RUN_H
 
+#include "base/arena.h"
+#include "base/limits.h"
+#include "cli/options.h"
 #include "compare/outcome.h"
 
 struct wr_compare_job {
@@ -30,5 +33,25 @@ bool wr_compare_read(struct wr_outcome *outcome, const struct wr_books *books, c
 /* From here on INT, TERM and HUP end the run under way, and then the comparison. */
 void wr_compare_watch_signals(void);
 bool wr_compare_is_stopped(void);
+
+/* ---- the suite ---- */
+
+struct wr_suite {
+    char script[4096], dir[4096]; /* the script, and the folder that all of it is in */
+    const char *names[WR_COMPARE_TASKS_MAX];
+    const char *folders[WR_COMPARE_TASKS_MAX]; /* repositories, to be copied for each run */
+    char **argv[WR_COMPARE_TASKS_MAX];         /* the agent with its prompt */
+    uint32_t count;
+    struct wr_arena *arena; /* borrowed; owns the texts */
+};
+
+/* Writes script and repositories below `dir`, which is made; `only` names the tasks, all of them
+ * where it is empty. `agent` ends with NULL; where one of its words is {} the prompt is put there,
+ * else behind the last; without a word it is this program's own agent. False: said on stderr. */
+bool wr_suite_open(struct wr_suite *suite, struct wr_arena *arena, const char *dir,
+                   const struct wr_opt_list *only, char **agent);
+
+/* The check of a task, for wr_compare_check(). */
+void wr_suite_check(const struct wr_suite *suite, uint32_t task, char *argv[6]);
 
 #endif
