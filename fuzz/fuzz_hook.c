@@ -8,7 +8,7 @@
 
 #include "base/limits.h"
 #include "base/span.h"
-#include "hook/event.h"
+#include "hook/hook.h"
 #include "json/write.h"
 
 static void require(bool holds)

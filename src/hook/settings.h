@@ -5,7 +5,7 @@
 #ifndef WR_HOOK_SETTINGS_H
 #define WR_HOOK_SETTINGS_H
 
-#include "hook/event.h"
+#include "hook/hook.h"
 
 struct wr_hook_words { /* how the hook is to be called */
     const char *weir;  /* this program */

@@ -23,7 +23,7 @@
 #include "base/limits.h"
 #include "base/os.h"
 #include "base/span.h"
-#include "hook/event.h"
+#include "hook/hook.h"
 #include "launch/doctor.h"
 #include "launch/own_settings.h"
 #include "launch/run.h"

@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "hook/event.h"
+#include "hook/hook.h"
 #include "hook/settings.h"
 #include "json/json.h"
 #include "launch/agents.h"

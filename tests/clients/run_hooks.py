@@ -160,7 +160,7 @@ def is_short(text):
 
 def codex_facts(clients):
     """Why `weir hook codex` leaves all whole. Where the first of these fails, a version has come
-    that takes another result: give it a row in src/hook/event.c."""
+    that takes another result: give it a row in src/hook/hook.c."""
     updated = {'hookSpecificOutput': {'hookEventName': 'PostToolUse', 'updatedToolOutput': 'SHORT'}}
     rejected = {'decision': 'block', 'reason': 'SHORT'}
     for sentence, answer, is_taken in [('ignores updatedToolOutput', updated, False),

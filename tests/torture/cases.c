@@ -9,7 +9,7 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "engine/run.h"
-#include "face/call_args.h"
+#include "face/call_frame.h"
 #include "json/json.h"
 #include "json/splice.h"
 #include "json/write.h"

@@ -1,5 +1,5 @@
 /* What agents tell their hooks, by row. */
-#include "hook/event.h"
+#include "hook/hook.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,6 +8,10 @@
 
 #include "base/limits.h"
 #include "base/span.h"
+
+/* ---- event ---- */
+
+/* What agents tell their hooks, by row. */
 
 #define EVENT(tool, response)                                                    \
     "{\"session_id\":\"s\",\"tool_name\":\"" tool "\",\"tool_input\":{\"a\":1}," \
@@ -118,5 +122,6 @@ int main(void)
         cmocka_unit_test(refuses_what_is_no_event),
         cmocka_unit_test(names_its_agents),
     };
+
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
