@@ -1,7 +1,8 @@
 /* weir_call(): the library's main calls with JSON on both sides.
  *
- * A method reads its members by a table (call_frame.h), makes the same public calls that a C program
- * would, and writes its answer as the members of an object that is already open (call_frame.h).
+ * A method reads its members by a table (call_frame.h), makes the same public calls that a C
+ * program would, and writes its answer as the members of an object that is already open
+ * (call_frame.h).
  *
  * Bodies and texts go out as strings, not as JSON inside JSON. A request must be sent byte for
  * byte, and whoever parsed it and wrote it again would send another one.
