@@ -1,4 +1,101 @@
-/* The end of a JSON string, 64 bytes at a time: each block becomes bit masks, bit i for byte i.
+/* scan.c -- see scan.h. The scalar scanner says what is right; the one with vectors only has to be
+ * right where there is nothing to report.
+ */
+#include "json/scan.h"
+
+#include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "base/ascii.h"
+#include "base/text.h"
+
+/* ---- byte by byte ---- */
+
+/* Bytes of the escape at `at`, which is a backslash; 0 where it is none. */
+static size_t escape_bytes(weir_span text, size_t at)
+{
+    if (text.len - at < 2)
+        return 0;
+    switch (text.ptr[at + 1]) {
+    case '"':
+    case '\\':
+    case '/':
+    case 'b':
+    case 'f':
+    case 'n':
+    case 'r':
+    case 't':
+        return 2;
+    case 'u':
+        break;
+    default:
+        return 0;
+    }
+    if (text.len - at < 6)
+        return 0;
+    for (size_t i = 2; i < 6; i++)
+        if (!wr_is_hex(text.ptr[at + i]))
+            return 0;
+    return 6;
+}
+
+static void stop_scan(struct wr_scan *scan, size_t at, enum wr_scan_end end)
+{
+    scan->at = at;
+    scan->end = end;
+}
+
+void wr_scan_scalar(struct wr_scan *scan, weir_span text, size_t from)
+{
+    size_t at = from;
+
+    scan->escaped = false;
+    scan->ascii = true;
+    while (at < text.len) {
+        unsigned char c = (unsigned char)text.ptr[at];
+        size_t bytes = 1;
+        uint32_t code;
+
+        if (c == '"') {
+            stop_scan(scan, at, WR_SCAN_QUOTE);
+            return;
+        }
+        if (c < 0x20) {
+            stop_scan(scan, at, WR_SCAN_CONTROL);
+            return;
+        }
+        if (c == '\\') {
+            scan->escaped = true;
+            bytes = escape_bytes(text, at);
+        } else if (c >= 0x80) {
+            scan->ascii = false;
+            bytes = wr_utf8_decode((weir_span){text.ptr + at, text.len - at}, false, &code);
+        }
+        if (!bytes) {
+            stop_scan(scan, at, c == '\\' ? WR_SCAN_BAD_ESCAPE : WR_SCAN_BAD_UTF8);
+            return;
+        }
+        at += bytes;
+    }
+    stop_scan(scan, text.len, WR_SCAN_OPEN);
+}
+
+size_t wr_copy_plain_scalar(char *out, weir_span text)
+{
+    const char *backslash = text.len ? memchr(text.ptr, '\\', text.len) : NULL;
+    size_t plain = backslash ? (size_t)(backslash - text.ptr) : text.len;
+    if (plain)
+        memcpy(out, text.ptr, plain);
+    return plain;
+}
+
+#if defined(__x86_64__)
+
+/* ---- 64 bytes at a time ----
+ *
+ * Each block becomes bit masks, bit i for byte i.
  *
  * These questions are asked about each block, in this order:
  *   1. which bytes are backslashes, and which bytes they escape (escaped_bytes)
@@ -6,18 +103,10 @@
  *   3. whether a control byte or a wrong escape stands there (block_is_bad)
  *   4. whether the bytes above 0x7F are UTF-8 (mask_broken); all-ASCII blocks skip this
  *
- * The vector loop only has to be right where there is nothing to report. As soon as a block holds
- * an error before its closing quote, the scalar scanner is run from the last place known to be a
- * character boundary. So one place decides what is wrong and where, and both scanners agree.
+ * As soon as a block holds an error before its closing quote, the scalar scanner is run from the
+ * last place known to be a character boundary. So one place decides what is wrong and where, and
+ * both scanners agree.
  */
-#include "json/scan.h"
-
-#if defined(__x86_64__)
-
-#include <immintrin.h>
-#include <string.h>
-
-#include "base/ascii.h"
 
 #define AVX2 __attribute__((target("avx2,bmi")))
 
