@@ -155,9 +155,48 @@ static void who_leaves_at_the_end_has_it_all(void **state)
     }
 }
 
+/* Where telemetry is sent, each request is a span of the trace that its client names. */
+static void a_request_is_a_span_where_somebody_asked_for_it(void **state)
+{
+    static const char trace[] = "0af7651916cd43dd8448eb211c80319c";
+    (void)state;
+    for (int is_on = 0; is_on < 2; is_on++) {
+        struct test_service *s = test_service_new("");
+        char url[64];
+        struct wr_otel_options options = {.loop = &s->loop,
+                                          .fetcher = s->service.fetcher,
+                                          .settings = &s->config->otel,
+                                          .models_yaml = {"", 0},
+                                          .spans_count = &s->metrics->otel_spans,
+                                          .dropped_count = &s->metrics->otel_spans_dropped,
+                                          .failed_count = &s->metrics->otel_exports_failed};
+        (void)snprintf(url, sizeof(url), "http://127.0.0.1:%d/v1/traces", s->upstream_port);
+        s->config->otel.traces_url = is_on ? url : NULL;
+        assert_int_equal(wr_otel_new(&s->service.otel, &options, NULL), WEIR_OK);
+        test_upstream_says(s, GOOD);
+        test_upstream_says(s, TEST_WHOLE("200 OK", "{}"));
+        struct test_client *c = test_client_post(
+            s, CHAT, "traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\n",
+            WR_LIT("{\"model\":\"gpt-5\",\"messages\":[]}"));
+        test_until(s, test_is_told(s, 1) && test_is_answered(c));
+        wr_otel_drain(s->service.otel);
+        test_until(s, wr_otel_is_idle(s->service.otel));
+        assert_int_equal(s->asked_count, 1 + is_on);
+        if (is_on)
+            assert_true(test_has(&s->asked[1], "POST /v1/traces") && test_has(&s->asked[1], trace));
+        wr_otel_close(s->service.otel);
+        struct wr_otel *otel = s->service.otel;
+        s->service.otel = NULL;
+        (void)uv_run(&s->loop, UV_RUN_NOWAIT);
+        test_service_free(s);
+        wr_otel_free(otel);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_request_is_a_span_where_somebody_asked_for_it),
         cmocka_unit_test(a_body_in_parts_ends_where_it_ends),
         cmocka_unit_test(headers_of_an_answer_pass_but_for_a_few),
         cmocka_unit_test(what_is_no_request_is_counted),
