@@ -1,5 +1,5 @@
 /* Answers in frames (an AWS event stream) that may call the proxy's own recall: what the client is
- * told when a frame is spoilt, missing or cut off. api/frame_bridge_test.c has the frames
+ * told when a frame is spoilt, missing or cut off. api/events_bridge_test.c has the frames
  * themselves, tests/upstream/cloud_cases.py whole sessions. */
 #include "api/events.h"
 #include "tests/test_service.h"
