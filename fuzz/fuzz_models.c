@@ -95,7 +95,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     if (len < 2)
         return 0;
     weir_span text = {(const char *)bytes + 1, len - 1};
-    struct wr_loaded loaded;
+    uint32_t window_tokens;
 
     switch (bytes[0]) {
     case 'r':
@@ -115,9 +115,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
         break;
     case 's':
         for (int server = WR_SERVER_OLLAMA; server <= WR_SERVER_VLLM; server++)
-            if (!wr_loaded_read((enum wr_model_server)server, text, WR_LIT("m"), 4096, &loaded,
-                                NULL))
-                MUST(loaded.window_tokens > 0 && loaded.window_tokens <= 4096);
+            if (!wr_loaded_read((enum wr_model_server)server, text, WR_LIT("m"), &window_tokens))
+                MUST(window_tokens > 0);
         break;
     default:
         check_name(embedded(), text);

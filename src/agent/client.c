@@ -452,7 +452,7 @@ uint32_t wr_local_window(struct wr_client *client, const struct wr_endpoint *end
     const char *host = strstr(endpoint->base_url, "://");
     const char *slash = host ? strchr(host + 3, '/') : NULL;
     int root_bytes = slash ? (int)(slash - endpoint->base_url) : (int)strlen(endpoint->base_url);
-    struct wr_loaded loaded = {0};
+    uint32_t window_tokens = 0;
     bool is_late = false;
 
     for (int i = 0; i < WR_SERVERS_COUNT && !is_late; i++) {
@@ -463,10 +463,10 @@ uint32_t wr_local_window(struct wr_client *client, const struct wr_endpoint *end
         wr_buf_init(&answer, WR_SERVER_BODY_BYTES_MAX);
         bool is_told = get_answer(client, url, &answer, &is_late) &&
                        !wr_loaded_read((enum wr_model_server)i, wr_buf_view(&answer),
-                                       wr_span_of(model), 0, &loaded, NULL);
+                                       wr_span_of(model), &window_tokens);
         wr_buf_release(&answer);
         if (is_told)
-            return loaded.window_tokens;
+            return window_tokens;
         is_late |= client->is_interrupted;
     }
     return 0;

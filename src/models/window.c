@@ -66,10 +66,8 @@ struct wr_window wr_window_select(const struct wr_window_evidence *evidence)
     window.context_tokens = window.tokens;
     if (limit && limit < window.tokens)
         window.tokens = limit;
-    if (evidence->overflow_tokens && evidence->overflow_tokens < window.tokens) {
+    if (evidence->overflow_tokens && evidence->overflow_tokens < window.tokens)
         window.tokens = window.context_tokens = evidence->overflow_tokens;
-        window.capped = true;
-    }
     return window;
 }
 
@@ -204,25 +202,19 @@ const char *wr_server_path(enum wr_model_server server)
 }
 
 weir_status wr_loaded_read(enum wr_model_server server, weir_span body, weir_span model,
-                           uint32_t memory_tokens_max, struct wr_loaded *loaded,
-                           struct weir_err *err)
+                           uint32_t *window_tokens)
 {
     struct wr_arena arena;
     struct wr_json doc;
 
-    *loaded = (struct wr_loaded){0};
+    *window_tokens = 0;
     if (body.len > WR_SERVER_BODY_BYTES_MAX)
-        return wr_fail(err, WEIR_LIMIT, 0, "the server's answer is over %d bytes",
-                       WR_SERVER_BODY_BYTES_MAX);
+        return WEIR_LIMIT;
     wr_arena_init(&arena, 32 * (size_t)WR_SERVER_BODY_BYTES_MAX);
-    weir_status status = wr_json_parse(&doc, &arena, body, NULL, err);
-    if (!status && !find_window(server, &doc, &arena, model, &loaded->window_tokens))
-        status = wr_fail(err, WEIR_NOTFOUND, 0, "the server does not say how it loaded this model");
+    weir_status status = wr_json_parse(&doc, &arena, body, NULL, NULL);
+    if (!status && !find_window(server, &doc, &arena, model, window_tokens))
+        status = WEIR_NOTFOUND;
     wr_arena_release(&arena);
-    if (!status && memory_tokens_max && memory_tokens_max < loaded->window_tokens) {
-        loaded->window_tokens = memory_tokens_max;
-        loaded->capped = true;
-    }
     return status;
 }
 

@@ -37,7 +37,7 @@ enum wr_window_source {
 
 struct wr_window_evidence {     /* 0: there is none */
     uint32_t configured_tokens; /* for this use; what is configured for the model is in `match` */
-    uint32_t loaded_tokens;     /* already capped by the memory budget: wr_loaded_read() */
+    uint32_t loaded_tokens;     /* wr_loaded_read() */
     const struct wr_model_match *match; /* NULL: the request names no model */
     uint32_t observed_tokens;           /* the largest request this model has accepted */
     uint32_t overflow_tokens;           /* wr_overflow_cap() of the latest refusal */
@@ -48,7 +48,6 @@ struct wr_window {
     uint32_t tokens;         /* that a prompt may have, before any reserve; never 0 */
     uint32_t context_tokens; /* of prompt and answer; the same unless an input limit is less */
     enum wr_window_source source;
-    bool capped; /* an overflow error said less than the source */
 };
 
 /* What an answer takes from the room for a prompt. */
@@ -130,17 +129,10 @@ enum wr_model_server {                     /* in the order in which an unknown s
 /* The path to ask, from the server's root. */
 const char *wr_server_path(enum wr_model_server server);
 
-struct wr_loaded {
-    uint32_t window_tokens;
-    bool capped; /* by the memory budget */
-};
-
-/* `model` is the name in the request; llama.cpp and TGI serve one model and ignore it.
- * `memory_tokens_max` is how many tokens of context the caller's memory allows, 0: no such cap.
- * Failure: WEIR_SYNTAX, WEIR_NOTFOUND (the model is not loaded, or the server does not say),
- * WEIR_LIMIT, WEIR_NOMEM. */
+/* `model` is the name in the request; llama.cpp and TGI serve one model and ignore it. Failure:
+ * WEIR_SYNTAX, WEIR_NOTFOUND (the model is not loaded, or the server does not say), WEIR_LIMIT,
+ * WEIR_NOMEM. */
 WEIR_MUST_USE weir_status wr_loaded_read(enum wr_model_server server, weir_span body,
-                                         weir_span model, uint32_t memory_tokens_max,
-                                         struct wr_loaded *loaded, struct weir_err *err);
+                                         weir_span model, uint32_t *window_tokens);
 
 #endif

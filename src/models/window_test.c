@@ -12,96 +12,73 @@ static const struct {
     struct wr_window_evidence evidence;
     uint32_t tokens;
     enum wr_window_source source;
-    bool capped;
 } cases[] = {
     {"the configuration wins over everything",
      "gpt-5.4",
      {.configured_tokens = 50000, .loaded_tokens = 8192, .observed_tokens = 90000},
      50000,
-     WR_WINDOW_CONFIG,
-     false},
+     WR_WINDOW_CONFIG},
     {"a loaded size wins over the registry",
      "qwen3.7-plus",
      {.loaded_tokens = 32768},
      32768,
-     WR_WINDOW_LOADED,
-     false},
+     WR_WINDOW_LOADED},
     {"the registry wins over what was observed",
      "o3",
      {.observed_tokens = 400000},
      200000,
-     WR_WINDOW_REGISTRY,
-     false},
-    {"a form of an id is the registry's",
-     "openai/o3-2025-04-16",
-     {0},
-     200000,
-     WR_WINDOW_REGISTRY,
-     false},
-    {"a name may ask for its window",
-     "claude-sonnet-4-5[1m]",
-     {0},
-     1000000,
-     WR_WINDOW_REGISTRY,
-     false},
+     WR_WINDOW_REGISTRY},
+    {"a form of an id is the registry's", "openai/o3-2025-04-16", {0}, 200000, WR_WINDOW_REGISTRY},
+    {"a name may ask for its window", "claude-sonnet-4-5[1m]", {0}, 1000000, WR_WINDOW_REGISTRY},
     {"a prompt may have the input limit, not the context",
      "gpt-5",
      {0},
      272000,
-     WR_WINDOW_REGISTRY,
-     false},
+     WR_WINDOW_REGISTRY},
     {"what was said of this use has no other limit",
      "gpt-5",
      {.configured_tokens = 300000},
      300000,
-     WR_WINDOW_CONFIG,
-     false},
-    {"a family's default says so", "claude-9", {0}, 200000, WR_WINDOW_FAMILY, false},
+     WR_WINDOW_CONFIG},
+    {"a family's default says so", "claude-9", {0}, 200000, WR_WINDOW_FAMILY},
     {"more was accepted than the family's default",
      "claude-9",
      {.observed_tokens = 300000},
      300000,
-     WR_WINDOW_OBSERVED,
-     false},
+     WR_WINDOW_OBSERVED},
     {"less was accepted: that says nothing",
      "claude-9",
      {.observed_tokens = 3000},
      200000,
-     WR_WINDOW_FAMILY,
-     false},
+     WR_WINDOW_FAMILY},
     {"an unknown model with something observed",
      "mine",
      {.observed_tokens = 70000},
      70000,
-     WR_WINDOW_OBSERVED,
-     false},
-    {"an unknown model: Weir's fallback", "mine", {0}, 32000, WR_WINDOW_FALLBACK, false},
+     WR_WINDOW_OBSERVED},
+    {"an unknown model: Weir's fallback", "mine", {0}, 32000, WR_WINDOW_FALLBACK},
     {"a small request observed does not lower it",
      "mine",
      {.observed_tokens = 900},
      32000,
-     WR_WINDOW_FALLBACK,
-     false},
+     WR_WINDOW_FALLBACK},
     {"a policy's own fallback",
      "mine",
      {.fallback_tokens = WR_FALLBACK_LAYERS_TOKENS},
      128000,
-     WR_WINDOW_FALLBACK,
-     false},
-    {"no model at all", NULL, {0}, 32000, WR_WINDOW_FALLBACK, false},
+     WR_WINDOW_FALLBACK},
+    {"no model at all", NULL, {0}, 32000, WR_WINDOW_FALLBACK},
     {"an overflow error caps the registry",
      "o3",
      {.overflow_tokens = 128000},
      128000,
-     WR_WINDOW_REGISTRY,
-     true},
+     WR_WINDOW_REGISTRY},
     {"and the configuration",
      "o3",
      {.configured_tokens = 500000, .overflow_tokens = 200000},
      200000,
-     WR_WINDOW_CONFIG,
-     true},
-    {"but never raises", "o3", {.overflow_tokens = 900000}, 200000, WR_WINDOW_REGISTRY, false},
+     WR_WINDOW_CONFIG},
+    {"but never raises", "o3", {.overflow_tokens = 900000}, 200000, WR_WINDOW_REGISTRY},
 };
 
 static void windows(void **state)
@@ -117,8 +94,7 @@ static void windows(void **state)
             evidence.match = &match;
         }
         struct wr_window window = wr_window_select(&evidence);
-        if (window.tokens != cases[i].tokens || window.source != cases[i].source ||
-            window.capped != cases[i].capped)
+        if (window.tokens != cases[i].tokens || window.source != cases[i].source)
             fail_msg("%s: %u from %s", cases[i].behaviour, window.tokens,
                      wr_window_source_text(window.source));
     }
@@ -174,69 +150,58 @@ static const struct {
     const char *behaviour;
     enum wr_model_server server;
     const char *body, *model;
-    uint32_t memory_tokens_max;
     weir_status status;
     uint32_t window_tokens;
-    bool capped;
 } loaded_cases[] = {
-    {"Ollama tells the size it loaded", WR_SERVER_OLLAMA, OLLAMA, "qwen3:8b", 0, WEIR_OK, 4096,
-     false},
-    {"Ollama's :latest may be left out", WR_SERVER_OLLAMA, OLLAMA, "gemma4", 0, WEIR_OK, 131072,
-     false},
-    {"a model that is not loaded", WR_SERVER_OLLAMA, OLLAMA, "llama3", 0, WEIR_NOTFOUND, 0, false},
-    {"nothing is loaded", WR_SERVER_OLLAMA, "{\"models\":[]}", "x", 0, WEIR_NOTFOUND, 0, false},
-    {"the memory budget caps it", WR_SERVER_OLLAMA, OLLAMA, "gemma4", 32768, WEIR_OK, 32768, true},
-    {"a larger memory budget does not raise it", WR_SERVER_OLLAMA, OLLAMA, "qwen3:8b", 32768,
-     WEIR_OK, 4096, false},
-    {"llama.cpp tells one slot's share", WR_SERVER_LLAMACPP, LLAMACPP, "any", 0, WEIR_OK, 65536,
-     false},
-    {"older llama.cpp", WR_SERVER_LLAMACPP, "{\"n_ctx\":2048}", "any", 0, WEIR_OK, 2048, false},
-    {"llama.cpp without it", WR_SERVER_LLAMACPP, "{}", "any", 0, WEIR_NOTFOUND, 0, false},
-    {"vLLM by id, letter case aside", WR_SERVER_VLLM, VLLM, "meta-llama/llama-3.1-8b", 0, WEIR_OK,
-     32768, false},
-    {"vLLM that does not say", WR_SERVER_VLLM, VLLM, "lora", 0, WEIR_NOTFOUND, 0, false},
+    {"Ollama tells the size it loaded", WR_SERVER_OLLAMA, OLLAMA, "qwen3:8b", WEIR_OK, 4096},
+    {"Ollama's :latest may be left out", WR_SERVER_OLLAMA, OLLAMA, "gemma4", WEIR_OK, 131072},
+    {"a model that is not loaded", WR_SERVER_OLLAMA, OLLAMA, "llama3", WEIR_NOTFOUND, 0},
+    {"nothing is loaded", WR_SERVER_OLLAMA, "{\"models\":[]}", "x", WEIR_NOTFOUND, 0},
+    {"llama.cpp tells one slot's share", WR_SERVER_LLAMACPP, LLAMACPP, "any", WEIR_OK, 65536},
+    {"older llama.cpp", WR_SERVER_LLAMACPP, "{\"n_ctx\":2048}", "any", WEIR_OK, 2048},
+    {"llama.cpp without it", WR_SERVER_LLAMACPP, "{}", "any", WEIR_NOTFOUND, 0},
+    {"vLLM by id, letter case aside", WR_SERVER_VLLM, VLLM, "meta-llama/llama-3.1-8b", WEIR_OK,
+     32768},
+    {"vLLM that does not say", WR_SERVER_VLLM, VLLM, "lora", WEIR_NOTFOUND, 0},
     {"LM Studio: loaded, not the most there could be", WR_SERVER_LMSTUDIO,
      "{\"data\":[{\"id\":\"m\",\"max_context_length\":131072,\"loaded_context_length\":4096}]}",
-     "m", 0, WEIR_OK, 4096, false},
+     "m", WEIR_OK, 4096},
     {"LM Studio: not loaded", WR_SERVER_LMSTUDIO,
-     "{\"data\":[{\"id\":\"m\",\"max_context_length\":131072}]}", "m", 0, WEIR_NOTFOUND, 0, false},
+     "{\"data\":[{\"id\":\"m\",\"max_context_length\":131072}]}", "m", WEIR_NOTFOUND, 0},
     {"TGI serves one model", WR_SERVER_TGI,
-     "{\"model_id\":\"org/zephyr\",\"max_input_tokens\":4095,\"max_total_tokens\":4096}", "tgi", 0,
-     WEIR_OK, 4096, false},
+     "{\"model_id\":\"org/zephyr\",\"max_input_tokens\":4095,\"max_total_tokens\":4096}", "tgi",
+     WEIR_OK, 4096},
     {"another model's window is not ours", WR_SERVER_OLLAMA,
-     "{\"models\":[{\"name\":\"qwen3-coder\",\"context_length\":4096}]}", "qwen3", 0, WEIR_NOTFOUND,
-     0, false},
-    {"a negative size is no size", WR_SERVER_LLAMACPP, "{\"n_ctx\":-1}", "a", 0, WEIR_NOTFOUND, 0,
-     false},
-    {"an array where an object was wanted", WR_SERVER_VLLM, "[1]", "a", 0, WEIR_NOTFOUND, 0, false},
-    {"not JSON", WR_SERVER_VLLM, "<html>", "a", 0, WEIR_SYNTAX, 0, false},
+     "{\"models\":[{\"name\":\"qwen3-coder\",\"context_length\":4096}]}", "qwen3", WEIR_NOTFOUND,
+     0},
+    {"a negative size is no size", WR_SERVER_LLAMACPP, "{\"n_ctx\":-1}", "a", WEIR_NOTFOUND, 0},
+    {"an array where an object was wanted", WR_SERVER_VLLM, "[1]", "a", WEIR_NOTFOUND, 0},
+    {"not JSON", WR_SERVER_VLLM, "<html>", "a", WEIR_SYNTAX, 0},
 };
 
 static void answers(void **state)
 {
     (void)state;
     for (size_t i = 0; i < WR_COUNT_OF(loaded_cases); i++) {
-        struct wr_loaded loaded;
-        weir_status status = wr_loaded_read(
-            loaded_cases[i].server, wr_span_of(loaded_cases[i].body),
-            wr_span_of(loaded_cases[i].model), loaded_cases[i].memory_tokens_max, &loaded, NULL);
-        if (status != loaded_cases[i].status ||
-            loaded.window_tokens != loaded_cases[i].window_tokens ||
-            loaded.capped != loaded_cases[i].capped)
+        uint32_t window_tokens;
+        weir_status status =
+            wr_loaded_read(loaded_cases[i].server, wr_span_of(loaded_cases[i].body),
+                           wr_span_of(loaded_cases[i].model), &window_tokens);
+        if (status != loaded_cases[i].status || window_tokens != loaded_cases[i].window_tokens)
             fail_msg("%s: %s, %u", loaded_cases[i].behaviour, weir_status_text(status),
-                     loaded.window_tokens);
+                     window_tokens);
     }
 }
 
 /* What the server that is asked by this path says. */
 static uint32_t read_window(const char *path, const char *answer, const char *model)
 {
-    struct wr_loaded loaded = {0};
+    uint32_t window_tokens = 0;
     for (int i = 0; i < WR_SERVERS_COUNT; i++)
         if (!strcmp(path, wr_server_path((enum wr_model_server)i)))
-            (void)!wr_loaded_read((enum wr_model_server)i, wr_span_of(answer), wr_span_of(model), 0,
-                                  &loaded, NULL);
-    return loaded.window_tokens;
+            (void)!wr_loaded_read((enum wr_model_server)i, wr_span_of(answer), wr_span_of(model),
+                                  &window_tokens);
+    return window_tokens;
 }
 
 static void the_loaded_window_is_read_from_each_server(void **state)

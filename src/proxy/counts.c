@@ -515,14 +515,14 @@ static bool on_data(void *user, weir_span bytes)
 
 static bool take_answer(struct wr_loaded_windows *w)
 {
-    struct wr_loaded loaded;
+    uint32_t window_tokens;
     const char *model = strchr(w->asked->key, ' ') + 1;
 
     if (w->status != 200 || wr_buf_status(&w->answer) ||
-        wr_loaded_read(w->at, wr_buf_view(&w->answer), wr_span_of(model), 0, &loaded, NULL))
+        wr_loaded_read(w->at, wr_buf_view(&w->answer), wr_span_of(model), &window_tokens))
         return false;
     (void)pthread_mutex_lock(&w->lock);
-    w->asked->tokens = loaded.window_tokens;
+    w->asked->tokens = window_tokens;
     w->asked->server = w->at;
     (void)pthread_mutex_unlock(&w->lock);
     return true;
