@@ -36,7 +36,7 @@ static bool is_result(const struct wr_transcript *t, uint32_t i)
     return t->segments[i].kind == WEIR_KIND_TOOL_RESULT && wr_segment_is_editable(&t->segments[i]);
 }
 
-static void show(struct wr_baseline *b, uint32_t i, weir_span text)
+static void show_text(struct wr_baseline *b, uint32_t i, weir_span text)
 {
     uint64_t tokens = b->count(b->user, text);
     b->total_tokens += tokens;
@@ -47,7 +47,7 @@ static void show(struct wr_baseline *b, uint32_t i, weir_span text)
 
 static void clear(struct wr_baseline *b, uint32_t i)
 {
-    show(b, i, WR_LIT("[Old tool result content cleared]"));
+    show_text(b, i, WR_LIT("[Old tool result content cleared]"));
 }
 
 /* ---- the models ---- */
@@ -130,7 +130,7 @@ static weir_status cut_middle(struct wr_baseline *b, uint32_t i, weir_span text)
     wr_buf_append(&buf, tail);
     weir_status status = wr_text_keep(b->arena, &buf, &form);
     if (!status)
-        show(b, i, form);
+        show_text(b, i, form);
     return status;
 }
 

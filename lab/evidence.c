@@ -354,7 +354,7 @@ static bool take_said(struct finding *f, enum wr_evidence_kind kind, weir_span t
 }
 
 /* True where the string stands in a result. */
-static bool take(struct finding *f, enum wr_evidence_kind kind, weir_span text)
+static bool take_item(struct finding *f, enum wr_evidence_kind kind, weir_span text)
 {
     struct wr_evidence_string *string = from_result(f, text);
     if (string)
@@ -364,7 +364,7 @@ static bool take(struct finding *f, enum wr_evidence_kind kind, weir_span text)
 
 static void take_or_said(struct finding *f, enum wr_evidence_kind kind, weir_span text)
 {
-    if (!take(f, kind, text))
+    if (!take_item(f, kind, text))
         (void)take_said(f, kind, text);
 }
 
@@ -381,7 +381,7 @@ static bool take_line(struct finding *f, weir_span line)
     weir_span cores[WR_EVIDENCE_CORES_MAX];
     uint32_t count = wr_line_cores(line, cores);
     for (uint32_t i = 0; i < count; i++)
-        if (!is_one_run(cores[i]) && take(f, WR_EVIDENCE_LINE, cores[i]))
+        if (!is_one_run(cores[i]) && take_item(f, WR_EVIDENCE_LINE, cores[i]))
             return true;
     for (uint32_t i = 0; i < count && !f->is_line_said; i++)
         f->is_line_said = !is_one_run(cores[i]) && take_said(f, WR_EVIDENCE_LINE, cores[i]);
@@ -396,7 +396,7 @@ static bool take_path(struct finding *f, weir_span path)
         bool is_bare = end.len < path.len && !memchr(end.ptr, '/', end.len);
         if (is_bare && (!wr_run_is_path(end) || wr_run_is_common_name(end)))
             return false;
-        if (take(f, WR_EVIDENCE_PATH, end))
+        if (take_item(f, WR_EVIDENCE_PATH, end))
             return true;
     } while (wr_run_path_shorten(&end));
     return false;
@@ -416,7 +416,7 @@ static void take_run(struct finding *f, weir_span line, weir_span run)
     size_t at = 0;
     if (wr_run_is_path(run) && take_path(f, run))
         return;
-    if (wr_run_is_hyphenated(run) && take(f, WR_EVIDENCE_IDENTIFIER, run))
+    if (wr_run_is_hyphenated(run) && take_item(f, WR_EVIDENCE_IDENTIFIER, run))
         return;
     if (wr_run_is_path(run) || wr_run_is_hyphenated(run))
         (void)take_said(f, wr_run_is_path(run) ? WR_EVIDENCE_PATH : WR_EVIDENCE_IDENTIFIER, run);

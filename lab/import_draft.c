@@ -75,7 +75,7 @@ void wr_draft_init(struct wr_draft *draft, struct wr_arena *arena, uint64_t *not
     *draft = (struct wr_draft){.arena = arena, .notes = notes};
 }
 
-static void fail(struct wr_draft *d, weir_status status)
+static void fail_draft(struct wr_draft *d, weir_status status)
 {
     if (!d->status)
         d->status = status;
@@ -91,7 +91,7 @@ static void fail(struct wr_draft *d, weir_status status)
 static bool has_room(struct wr_draft *d, bool is_there)
 {
     if (!is_there)
-        fail(d, wr_arena_status(d->arena));
+        fail_draft(d, wr_arena_status(d->arena));
     return is_there;
 }
 
@@ -115,12 +115,12 @@ static weir_span choose_id(struct wr_draft *d, weir_span id)
 {
     bool is_new = false;
     if (id.len && wr_names_add(&d->used_ids, d->arena, id, &is_new) == WR_NAMES_NONE)
-        fail(d, d->arena->status);
+        fail_draft(d, d->arena->status);
     if (is_new || d->status)
         return id;
     id = make_id(d);
     if (!id.ptr || wr_names_add(&d->used_ids, d->arena, id, &is_new) == WR_NAMES_NONE)
-        fail(d, d->arena->status);
+        fail_draft(d, d->arena->status);
     d->notes[WR_IMPORT_CALL_RENAMED]++;
     return id;
 }
@@ -131,7 +131,7 @@ static void note_id(struct wr_draft *d, weir_span id, uint32_t call)
     bool is_new;
     uint32_t item = wr_names_add(&d->log_ids, d->arena, id, &is_new);
     if (item == WR_NAMES_NONE) {
-        fail(d, d->arena->status);
+        fail_draft(d, d->arena->status);
     } else if (is_new) {
         (void)APPEND(d, queues, (struct wr_draft_queue){call, call, call});
     } else {
@@ -309,11 +309,11 @@ weir_span wr_draft_take(struct wr_draft *d, struct wr_buf *buf)
 {
     weir_span copy = {0};
     if (buf->status)
-        fail(d, buf->status);
+        fail_draft(d, buf->status);
     else
         copy = wr_arena_copy(d->arena, wr_buf_view(buf));
     if (!buf->status && !copy.ptr)
-        fail(d, d->arena->status);
+        fail_draft(d, d->arena->status);
     wr_buf_release(buf);
     return copy.ptr ? copy : WR_LIT("");
 }
@@ -329,7 +329,7 @@ weir_span wr_draft_escape(struct wr_draft *d, weir_span text)
 weir_span wr_draft_take_escaped(struct wr_draft *d, struct wr_buf *buf)
 {
     if (buf->status)
-        fail(d, buf->status);
+        fail_draft(d, buf->status);
     weir_span text = buf->status ? WR_LIT("") : wr_draft_escape(d, wr_buf_view(buf));
     wr_buf_release(buf);
     return text;

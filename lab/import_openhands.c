@@ -333,7 +333,7 @@ static void read_openhands_event(struct openhands *o, wr_node event)
         read_v0(o, event, time_ms);
 }
 
-static void begin(struct openhands *o, struct wr_importer *in)
+static void begin_log(struct openhands *o, struct wr_importer *in)
 {
     *o = (struct openhands){.in = in, .response = WR_LIT(""), .output = WR_DRAFT_NONE};
     wr_import_begin_draft(in, &o->draft);
@@ -343,7 +343,7 @@ static void read_history(struct wr_importer *in, wr_node history, wr_node record
 {
     struct openhands o;
     wr_node config = wr_node_get(wr_node_get(record, "metadata"), "llm_config");
-    begin(&o, in);
+    begin_log(&o, in);
     wr_draft_model(&o.draft, wr_node_text(in, wr_node_get(config, "model")));
     WR_NODE_EACH(event, history) {
         if (!wr_node_is(event, WR_JSON_ARRAY))
@@ -363,7 +363,7 @@ static weir_status read_openhands_log(struct wr_importer *in)
         read_history(in, is_record ? wr_node_get(root, "history") : root, is_record ? root : none);
         return in->status;
     }
-    begin(&o, in);
+    begin_log(&o, in);
     bool has_events = false;
     while (wr_import_next(in, &entry)) {
         wr_node history = wr_node_get(entry, "history");

@@ -20,7 +20,7 @@ struct scan {
     bool ok;
 };
 
-static void skip(struct scan *s, const char *any_of)
+static void skip_bytes(struct scan *s, const char *any_of)
 {
     s->ok = s->ok && s->rest.len && strchr(any_of, s->rest.ptr[0]) && s->rest.ptr[0];
     if (s->ok)
@@ -72,10 +72,10 @@ static int64_t zone_s(struct scan *s)
     if (!s->rest.len || s->rest.ptr[0] == 'Z' || s->rest.ptr[0] == 'z')
         return 0;
     int64_t sign = s->rest.ptr[0] == '-' ? -1 : 1;
-    skip(s, "+-");
+    skip_bytes(s, "+-");
     int64_t hours = digits(s, 2, 23);
     if (s->rest.len && s->rest.ptr[0] == ':')
-        skip(s, ":");
+        skip_bytes(s, ":");
     return sign * (hours * 3600 + digits(s, 2, 59) * 60);
 }
 
@@ -83,15 +83,15 @@ static int64_t iso_ms(weir_span text)
 {
     struct scan s = {text, true};
     int64_t year = digits(&s, 4, 9999);
-    skip(&s, "-");
+    skip_bytes(&s, "-");
     int64_t month = digits(&s, 2, 12);
-    skip(&s, "-");
+    skip_bytes(&s, "-");
     int64_t day = digits(&s, 2, 31);
-    skip(&s, "T t");
+    skip_bytes(&s, "T t");
     int64_t hour = digits(&s, 2, 23);
-    skip(&s, ":");
+    skip_bytes(&s, ":");
     int64_t minute = digits(&s, 2, 59);
-    skip(&s, ":");
+    skip_bytes(&s, ":");
     int64_t second = digits(&s, 2, 60);
     if (!s.ok || !month || !day)
         return WR_SESSION_NO_TIME;

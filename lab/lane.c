@@ -574,9 +574,9 @@ static weir_status add_recalls(struct wr_lane *lane, struct wr_arena *arena,
 
 /* ---- sending ---- */
 
-static weir_status judge(struct wr_lane *lane, const struct wr_lane_request *r,
-                         const struct wr_evidence_view *view, struct wr_arena *arena,
-                         struct wants *wants)
+static weir_status judge_request(struct wr_lane *lane, const struct wr_lane_request *r,
+                                 const struct wr_evidence_view *view, struct wr_arena *arena,
+                                 struct wants *wants)
 {
     struct originals originals = {lane, arena};
     struct wr_evidence_ways ways = {find_original, &originals};
@@ -638,7 +638,7 @@ static weir_status send_first(struct wr_lane *lane, const struct wr_lane_request
     if (!status)
         status = wr_evidence_view_read(&view, arena, r->original, &sent.transcript);
     if (!status)
-        status = judge(lane, r, &view, arena, wants);
+        status = judge_request(lane, r, &view, arena, wants);
     uint64_t output_tokens = wants->handles_count
                                  ? (uint64_t)wants->handles_count * RECALL_CALL_TOKENS
                                  : r->output_tokens;
@@ -683,7 +683,7 @@ static weir_status send_baseline(struct wr_lane *lane, const struct wr_lane_requ
         status = make_blocks(r->original, r->measure, &arena, &blocks);
     if (!status) {
         wr_baseline_blocks(&lane->baseline, r->measure->segment_overheads, blocks);
-        status = judge(lane, r, &view, &arena, &wants);
+        status = judge_request(lane, r, &view, &arena, &wants);
     }
     if (!status) {
         mark_step(lane, blocks, r->original->segments_count);

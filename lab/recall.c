@@ -68,7 +68,7 @@ struct found {
     uint32_t count, last, shown; /* lines that hold it, the last of them, those that are shown */
 };
 
-static struct found find(struct seeking *s, weir_span string)
+static struct found find_string(struct seeking *s, weir_span string)
 {
     weir_span rest = s->text, line;
     struct found found = {0};
@@ -83,7 +83,7 @@ static struct found find(struct seeking *s, weir_span string)
     return found;
 }
 
-static void show(struct seeking *s, uint32_t line)
+static void show_line(struct seeking *s, uint32_t line)
 {
     uint32_t first = line > LINES_BEFORE ? line - LINES_BEFORE : 0;
     for (uint32_t n = first; n < line + LINES_BEHIND && n < s->lines_count; n++)
@@ -95,9 +95,9 @@ static void show_each(struct seeking *s, const weir_span *strings, uint32_t coun
 {
     for (int pass = 0; pass < 2; pass++)
         for (uint32_t i = 0; i < count; i++) {
-            struct found found = find(s, strings[i]);
+            struct found found = find_string(s, strings[i]);
             if (found.count && !found.shown && (found.count == 1) == (pass == 0))
-                show(s, found.last);
+                show_line(s, found.last);
         }
 }
 

@@ -421,7 +421,8 @@ static weir_status note_kinds(struct run *r, const struct wr_lane_request *reque
     return WEIR_OK;
 }
 
-static weir_status send(struct run *r, struct wr_lane_request *request, struct wr_arena *arena)
+static weir_status send_to_lanes(struct run *r, struct wr_lane_request *request,
+                                 struct wr_arena *arena)
 {
     struct wr_simulator *s = r->simulator;
     weir_status status = note_kinds(r, request);
@@ -482,7 +483,7 @@ static weir_status run_request(struct run *r, uint32_t n)
                                       .now_ms = r->times_ms[n],
                                       .output_tokens = r->outputs[n]};
     if (!status)
-        status = send(r, &request, &arena);
+        status = send_to_lanes(r, &request, &arena);
     wr_arena_release(&arena);
     return status;
 }

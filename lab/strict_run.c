@@ -134,7 +134,7 @@ static void append_detail(struct wr_strict_figures *f, size_t at, weir_span deta
     f->failure[at] = '\0';
 }
 
-static void fail(struct lane *l, const char *what, weir_span detail)
+static void fail_lane(struct lane *l, const char *what, weir_span detail)
 {
     struct wr_strict_figures *f = l->figures;
     if (!f->is_success)
@@ -149,7 +149,7 @@ static void fail(struct lane *l, const char *what, weir_span detail)
 static void fail_if(struct lane *l, bool is_wrong, const char *what)
 {
     if (is_wrong)
-        fail(l, what, WR_LIT(""));
+        fail_lane(l, what, WR_LIT(""));
 }
 
 /* ---- the conversation ---- */
@@ -271,7 +271,7 @@ static bool has_fallen_back(const struct exchange *x)
 }
 
 /* Projects the conversation as it stands, and reads what is sent. */
-static weir_status send(struct lane *l, struct exchange *x, struct weir_err *err)
+static weir_status send_request(struct lane *l, struct exchange *x, struct weir_err *err)
 {
     wr_buf_reset(&l->body);
     wr_buf_append(&l->body, wr_buf_view(&l->head));
@@ -321,7 +321,7 @@ static void check_structure(struct lane *l, struct exchange *x)
     f->links_kept += links;
     fail_if(l, !is_same, "a field beside the messages has changed");
     if (moved.len)
-        fail(l, "a value has changed", moved);
+        fail_lane(l, "a value has changed", moved);
     fail_if(l, !links, "calls and results do not fit together as they did");
 }
 
@@ -333,7 +333,7 @@ static void check_outcome(struct lane *l, const struct exchange *x)
         fail_if(l, !x->is_changed, "a request to be rewritten was passed through");
     for (uint32_t i = 0; i < x->turn->kept.count; i++)
         if (wr_span_find(x->out.words, x->turn->kept.items[i], 0) == SIZE_MAX)
-            fail(l, "a text that stays is gone", x->turn->kept.items[i]);
+            fail_lane(l, "a text that stays is gone", x->turn->kept.items[i]);
 }
 
 static bool is_listed(const struct wr_case_texts *list, weir_handle handle)
@@ -399,21 +399,21 @@ static void check_handles(struct lane *l, struct exchange *x)
             !is_made_here(l, x->handles.items[i]))
             continue;
         l->figures->unresolved_refs++;
-        fail(l, "a handle leads nowhere", wr_span_of(weir_miss_text(miss)));
+        fail_lane(l, "a handle leads nowhere", wr_span_of(weir_miss_text(miss)));
     }
     for (uint32_t i = 0; i < lost->count; i++) {
         weir_miss miss =
             weir_handle_parse(lost->items[i], &handle) ? look_up(l, handle) : WEIR_MISS_NONE;
         note_miss(l, miss);
         if (miss == WEIR_MISS_NONE)
-            fail(l, "a handle that should lead nowhere has a text", lost->items[i]);
+            fail_lane(l, "a handle that should lead nowhere has a text", lost->items[i]);
         if (wr_span_find(x->out.words, lost->items[i], 0) == SIZE_MAX)
-            fail(l, "a handle that leads nowhere was taken out", lost->items[i]);
+            fail_lane(l, "a handle that leads nowhere was taken out", lost->items[i]);
     }
     for (uint32_t i = 0; i < found->count; i++)
         if (weir_handle_parse(found->items[i], &handle) && is_made_here(l, handle) &&
             look_up(l, handle) != WEIR_MISS_NONE)
-            fail(l, "a handle that should have a text has none", found->items[i]);
+            fail_lane(l, "a handle that should have a text has none", found->items[i]);
 }
 
 /* ---- signals ---- */
@@ -487,7 +487,7 @@ static weir_status check_signals(struct lane *l, struct exchange *x)
     l->figures->signals += signals.count;
     l->figures->signals_kept += signals.kept;
     if (signals.lost.len)
-        fail(l, "a critical signal is gone", signals.lost);
+        fail_lane(l, "a critical signal is gone", signals.lost);
     return status;
 }
 
@@ -506,7 +506,7 @@ static weir_status note_coverage(struct lane *l, struct exchange *x)
     return is_last ? wr_cover_request(&x->in, &x->arena, l->covered) : WEIR_OK;
 }
 
-static weir_status check(struct lane *l, struct exchange *x)
+static weir_status check_sent(struct lane *l, struct exchange *x)
 {
     l->figures->later += l->turn > 0;
     l->figures->fallbacks += l->turn > 0 && has_fallen_back(x);
@@ -532,11 +532,12 @@ static weir_status recover(struct lane *l, struct exchange *x, bool *is_done)
     if (status)
         return status;
     if (wants.lost.len)
-        fail(l, "a required text is lost", wants.lost);
+        fail_lane(l, "a required text is lost", wants.lost);
     if (!wants.count)
         return WEIR_OK;
     if (!l->has_list || !wr_strict_offers_recall(&x->out)) {
-        fail(l, "a required text is gone and there is no tool to recall it", wants.items[0].text);
+        fail_lane(l, "a required text is gone and there is no tool to recall it",
+                  wants.items[0].text);
         return WEIR_OK;
     }
     *is_done = false;
@@ -553,9 +554,9 @@ static weir_status run_request(struct lane *l, const struct wr_case_turn *turn, 
     struct exchange x = {.turn = turn, .is_recovery = is_recovery};
     wr_arena_init(&x.arena, WR_ARENA_BYTES_MAX);
     *is_done = true;
-    weir_status status = send(l, &x, err);
+    weir_status status = send_request(l, &x, err);
     if (!status)
-        status = check(l, &x);
+        status = check_sent(l, &x);
     if (!status)
         status = recover(l, &x, is_done);
     else if (x.is_unreadable)
@@ -582,7 +583,7 @@ static weir_status run_turn(struct lane *l, struct weir_err *err)
     for (uint32_t round = 0; round < ROUNDS_MAX && !is_done && !status; round++)
         status = run_request(l, turn, round > 0, &is_done, err);
     if (!status && !is_done)
-        fail(l, "what is required was recalled and is still not there", WR_LIT(""));
+        fail_lane(l, "what is required was recalled and is still not there", WR_LIT(""));
     return status;
 }
 

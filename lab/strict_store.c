@@ -39,7 +39,7 @@ static struct strict_store *store_of(struct weir_store *store)
     return (struct strict_store *)store;
 }
 
-static struct artifact *find(const struct strict_store *s, weir_handle handle)
+static struct artifact *find_artifact(const struct strict_store *s, weir_handle handle)
 {
     for (size_t i = 0; i < s->count; i++)
         if (!memcmp(s->artifacts[i].hash.bytes, handle.bytes, WEIR_HANDLE_BYTES))
@@ -49,7 +49,7 @@ static struct artifact *find(const struct strict_store *s, weir_handle handle)
 
 static weir_status note(struct strict_store *s, const weir_hash *hash)
 {
-    struct artifact *known = find(s, weir_hash_handle(hash));
+    struct artifact *known = find_artifact(s, weir_hash_handle(hash));
     if (known) {
         known->trouble = WR_CASE_SOUND;
         return WEIR_OK;
@@ -80,7 +80,7 @@ static weir_status get(struct weir_store *store, const struct weir_lookup *looku
                        struct weir_artifact *artifact, weir_miss *miss, struct weir_err *err)
 {
     struct strict_store *s = store_of(store);
-    const struct artifact *known = find(s, lookup->handle);
+    const struct artifact *known = find_artifact(s, lookup->handle);
 
     if (known && known->trouble == WR_CASE_MISSING) {
         *miss = WEIR_MISS_EXPIRED;

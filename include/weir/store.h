@@ -113,7 +113,7 @@ struct weir_pin {
     weir_span model;
     weir_hash first_turn;
     weir_span value; /* short */
-    bool replaces;   /* as of a mark */
+    bool replaces;   /* likewise: else a pin with another value fails the commit */
 };
 
 /* What one request leaves behind. Marks and artifacts that are there already are referred to from

@@ -118,7 +118,7 @@ static void drop_oldest(struct wr_history *h)
     memmove(h->entries, h->entries + 1, --h->count * sizeof(*h->entries));
 }
 
-static void keep(struct wr_history *h, weir_span line, bool is_escaped)
+static void keep_line(struct wr_history *h, weir_span line, bool is_escaped)
 {
     if (h->count == WR_AGENT_HISTORY_LINES_MAX)
         drop_oldest(h);
@@ -149,7 +149,7 @@ static void read_file(struct wr_history *h, const char *path, struct wr_buf *tex
     weir_span rest = wr_buf_view(text), line;
     while (!wr_buf_status(text) && wr_span_line(&rest, &line))
         if (line.len)
-            keep(h, line, true);
+            keep_line(h, line, true);
 }
 
 /* A file that has grown far over what is read is written anew, with what was read. */
@@ -195,7 +195,7 @@ void wr_history_add(struct wr_history *h, weir_span line)
     bool is_again = h->count && wr_span_eq(wr_history_at(h, h->count - 1), line);
     if (!line.len || line.len > WR_AGENT_HISTORY_LINE_BYTES_MAX || is_again)
         return;
-    keep(h, line, false);
+    keep_line(h, line, false);
     int file = h->path ? open(h->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600) : -1;
     if (file < 0)
         return;

@@ -134,7 +134,7 @@ static bool is_named_like_one(weir_span path)
 
 /* ---- the session ---- */
 
-static void tell(const struct wr_agent *agent, const char *text)
+static void tell_user(const struct wr_agent *agent, const char *text)
 {
     agent->view->notice(agent->view->user, text);
 }
@@ -150,7 +150,7 @@ static void tell_image(const struct wr_agent *agent, weir_span path,
         (void)snprintf(px, sizeof(px), " %ux%u,", size->width_px, size->height_px);
     (void)snprintf(text, sizeof(text), "[image: %.*s,%s %zu KB]",
                    (int)(name.len < 300 ? name.len : 300), name.ptr, px, (bytes + 1023) / 1024);
-    tell(agent, text);
+    tell_user(agent, text);
 }
 
 /* A text of several lines may be somebody else's, pasted: what it names leaves the machine only
@@ -187,7 +187,7 @@ static void attach_path(struct wr_agent *agent, weir_span path, bool is_one_line
     } else if (!is_no_image || is_named_like_one(path)) {
         (void)snprintf(text, sizeof(text), "%.*s is sent as text: %s",
                        (int)(path.len < 300 ? path.len : 300), path.ptr, why ? why : err.text);
-        tell(agent, text);
+        tell_user(agent, text);
     }
     wr_buf_release(&bytes);
 }

@@ -74,7 +74,7 @@ static size_t ready_bytes(weir_span source)
     return ready;
 }
 
-static void drop(struct wr_md_stream *s, size_t bytes)
+static void drop_source(struct wr_md_stream *s, size_t bytes)
 {
     if (bytes)
         memmove(s->source.bytes, s->source.bytes + bytes, s->source.len - bytes);
@@ -97,7 +97,7 @@ static void finish_blocks(struct wr_md_stream *s, size_t bytes, const struct wr_
         part(s, out);
         wr_markdown(out, blocks, look);
     }
-    drop(s, bytes);
+    drop_source(s, bytes);
 }
 
 static void begin_code(struct wr_md_stream *s, weir_span line, struct wr_buf *out)
@@ -128,7 +128,7 @@ static bool take_code_line(struct wr_md_stream *s, const struct wr_md_look *look
         s->fence_bytes = 0;
     else
         wr_md_code_line(out, line, wr_span_of(s->language), look);
-    drop(s, line.len + 1);
+    drop_source(s, line.len + 1);
     return true;
 }
 

@@ -125,7 +125,7 @@ static void take_line(void *user, weir_span line, bool is_too_long)
         wr_mcp_link_take(link, line);
 }
 
-static bool start(struct wr_mcp_link *link, const int in[2], const int out[2])
+static bool start_program(struct wr_mcp_link *link, const int in[2], const int out[2])
 {
     pid_t agent = getpid();
 
@@ -163,7 +163,7 @@ static bool mcp_stdio_open(struct wr_mcp_link *link)
     link->errors = wr_process_open_output();
     if (link->errors >= 0 && !wr_os_pipe(in)) {
         bool has_both = !wr_os_pipe(out);
-        if (has_both && start(link, in, out))
+        if (has_both && start_program(link, in, out))
             return true;
         if (!has_both) {
             (void)close(in[0]);
@@ -573,7 +573,7 @@ void wr_mcp_link_close(struct wr_mcp_link *link)
 
 /* ---- asking and telling ---- */
 
-static void run(struct wr_mcp_link *link, uint64_t timeout_s)
+static void run_link(struct wr_mcp_link *link, uint64_t timeout_s)
 {
     if (link->setting->url)
         mcp_http_run(link, timeout_s);
@@ -589,7 +589,7 @@ bool wr_mcp_link_ask(struct wr_mcp_link *link, weir_span message, uint64_t id, u
     wr_buf_reset(&link->answer);
     wr_buf_append(&link->going, message);
     wr_buf_byte(&link->going, '\n');
-    run(link, timeout_s);
+    run_link(link, timeout_s);
     size_t len = strlen(link->why);
     if (!link->has_answer && link->noise[0])
         (void)snprintf(link->why + len, sizeof(link->why) - len, "; it said what is no message: %s",
@@ -602,5 +602,5 @@ void wr_mcp_link_tell(struct wr_mcp_link *link, weir_span message)
     link->wanted = 0;
     wr_buf_append(&link->going, message);
     wr_buf_byte(&link->going, '\n');
-    run(link, 0);
+    run_link(link, 0);
 }

@@ -256,7 +256,7 @@ static void tell_words(struct server *s, const char *what, weir_span words)
 }
 
 /* False: there is no result, and `why` of the server says what came instead. */
-static bool ask(struct server *s, struct question *q, uint64_t timeout_s)
+static bool ask_server(struct server *s, struct question *q, uint64_t timeout_s)
 {
     if (wr_buf_status(&q->text) ||
         !wr_mcp_link_ask(&s->link, wr_buf_view(&q->text), q->id, timeout_s)) {
@@ -278,7 +278,7 @@ static bool shake_hands(struct server *s)
 
     begin_question(s, &q);
     wr_mcp_write_initialize(&q.text, q.id);
-    s->is_ready = ask(s, &q, WR_AGENT_MCP_START_S);
+    s->is_ready = ask_server(s, &q, WR_AGENT_MCP_START_S);
     if (s->is_ready && !wr_mcp_read_initialized(&q.said, &q.arena, &version)) {
         tell_words(s, "it speaks a version of MCP that is not known: ", version);
         s->is_ready = false;
@@ -364,7 +364,7 @@ static bool list_tools(struct wr_mcp_servers *m, struct server *s)
         weir_span next = {"", 0};
         begin_question(s, &q);
         wr_mcp_write_list(&q.text, q.id, wr_buf_view(&cursor));
-        is_fine = ask(s, &q, WR_AGENT_MCP_START_S);
+        is_fine = ask_server(s, &q, WR_AGENT_MCP_START_S);
         if (is_fine && !wr_mcp_read_tools(&q.said, &q.arena, take_tool, m, &next)) {
             (void)snprintf(s->why, sizeof(s->why), "its list of tools is none");
             is_fine = false;
@@ -381,7 +381,7 @@ static bool list_tools(struct wr_mcp_servers *m, struct server *s)
 
 /* ---- life ---- */
 
-static void tell(const struct wr_mcp_servers *m, const struct server *s)
+static void tell_missing(const struct wr_mcp_servers *m, const struct server *s)
 {
     char text[600];
 
@@ -412,7 +412,7 @@ struct wr_mcp_servers *wr_mcp_servers_new(const struct wr_mcp_servers_options *o
     for (size_t i = 0; i < m->count; i++) {
         struct server *s = &m->servers[i];
         if (!s->link.is_open || !shake_hands(s) || !list_tools(m, s)) {
-            tell(m, s);
+            tell_missing(m, s);
             s->is_ready = false;
             wr_mcp_link_close(&s->link);
         }
@@ -475,7 +475,7 @@ static bool is_there(struct server *s)
     return shake_hands(s);
 }
 
-static bool fail(struct wr_buf *out, const struct server *s)
+static bool fail_call(struct wr_buf *out, const struct server *s)
 {
     wr_buf_printf(out, "Error: the MCP server '%s' did not answer this call: %s", s->setting->name,
                   s->why);
@@ -494,13 +494,13 @@ bool wr_mcp_servers_call(struct wr_mcp_servers *m, weir_span name, weir_span arg
         return true;
     }
     if (!is_there(tool->server))
-        return fail(out, tool->server);
+        return fail_call(out, tool->server);
     begin_question(tool->server, &q);
     wr_mcp_write_call(&q.text, q.id, tool->name, wr_span_trim(arguments));
-    if (ask(tool->server, &q, tool->server->setting->timeout_s)) {
+    if (ask_server(tool->server, &q, tool->server->setting->timeout_s)) {
         has_failed = wr_mcp_read_content(&q.said, &q.arena, out);
     } else {
-        has_failed = fail(out, tool->server);
+        has_failed = fail_call(out, tool->server);
         if (tool->server->link.is_open && !tool->server->link.has_answer) {
             wr_buf_reset(&q.text);
             wr_mcp_write_cancelled(&q.text, q.id);

@@ -493,8 +493,8 @@ static uint64_t bytes_of(int file)
 }
 
 /* Until all is over; told by a child that ended, by the agent or its end, and by the clock. */
-static void keep(const struct wr_processes *p, pid_t shell, int output, int report,
-                 const sigset_t *awaited)
+static void keep_process(const struct wr_processes *p, pid_t shell, int output, int report,
+                         const sigset_t *awaited)
 {
     static const struct itimerval often = {{0, OUTPUT_LOOK_MS * 1000}, {0, OUTPUT_LOOK_MS * 1000}};
     int number = 0;
@@ -542,7 +542,7 @@ static void become_keeper(const struct wr_processes *p, const char *command, int
         (void)setpgid(shell, shell);
     (void)!write(4, &shell, sizeof(shell));
     if (shell > 0)
-        keep(p, shell, 3, 4, &awaited);
+        keep_process(p, shell, 3, 4, &awaited);
     _exit(0);
 }
 

@@ -138,8 +138,8 @@ static size_t sessions_shown(bool is_once)
     return size.ws_row > others ? (size_t)(size.ws_row - others) : 1;
 }
 
-static weir_status draw(struct wr_traffic_index *index, struct wr_ledger *ledger, bool is_once,
-                        struct wr_buf *out)
+static weir_status draw_picture(struct wr_traffic_index *index, struct wr_ledger *ledger,
+                                bool is_once, struct wr_buf *out)
 {
     static const struct wr_table_column columns[] = {{"session", .cut_min = 18},
                                                      {"agent", .rank = 5},
@@ -192,7 +192,7 @@ static void show_picture(const struct wr_buf *out)
     wr_buf_release(&fitted);
 }
 
-static int show(struct wr_books *books, const struct top_options *o)
+static int show_top(struct wr_books *books, const struct top_options *o)
 {
     bool is_once = o->is_once || !isatty(STDOUT_FILENO);
     struct wr_traffic_index *index = wr_traffic_index_new(wr_span_of(o->tenant), books->models);
@@ -209,7 +209,7 @@ static int show(struct wr_books *books, const struct top_options *o)
             status = wr_traffic_index_refresh(index, books->ledger, &err);
         while (is_once && !status && !wr_traffic_index_progress(index).is_whole);
         if (!status)
-            status = draw(index, books->ledger, is_once, &out);
+            status = draw_picture(index, books->ledger, is_once, &out);
         if (is_once || status)
             break;
         show_picture(&out);
@@ -238,7 +238,7 @@ static int run_top(void *values, const struct wr_words *words)
     (void)signal(SIGINT, on_signal);
     (void)signal(SIGTERM, on_signal);
     if (wr_books_open(&books, o->store, o->config))
-        code = show(&books, o);
+        code = show_top(&books, o);
     wr_books_close(&books);
     return code;
 }

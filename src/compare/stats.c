@@ -113,7 +113,7 @@ const char *wr_verdict_name(enum wr_verdict verdict)
     return names[verdict];
 }
 
-static enum wr_verdict judge(double low, double high)
+static enum wr_verdict judge_interval(double low, double high)
 {
     return high < 0 ? WR_VERDICT_LESS : low > 0 ? WR_VERDICT_MORE : WR_VERDICT_UNKNOWN;
 }
@@ -166,7 +166,7 @@ static void set_percent(struct wr_contrast *c, double error_2, double width, dou
     c->percent = 100 * expm1(middle);
     c->percent_low = 100 * expm1(middle - half);
     c->percent_high = 100 * expm1(middle + half);
-    c->verdict = judge(c->percent_low, c->percent_high);
+    c->verdict = judge_interval(c->percent_low, c->percent_high);
     c->needed_count = wanted > count ? (uint64_t)ceil(wanted - count) : 0;
 }
 
@@ -202,7 +202,7 @@ struct wr_contrast wr_contrast_arms(const struct wr_arm *first, const struct wr_
     if (first->count < 2 || second->count < 2 || first->size <= 0 || second->size <= 0)
         return c;
     set_limits(&c, a, b, width_of(a, first->count, b, second->count));
-    c.verdict = judge(c.low, c.high);
+    c.verdict = judge_interval(c.low, c.high);
     if (c.first > 0 && c.second > 0) {
         double first_part = a / (c.first * c.first), second_part = b / (c.second * c.second);
         set_percent(&c, first_part + second_part,
@@ -260,7 +260,7 @@ struct wr_contrast wr_contrast_pairs(const double *first, const double *second, 
     double width = wr_t_quantile(level, (double)count - 1);
     c.low -= width * sqrt(variance_of(&gap));
     c.high += width * sqrt(variance_of(&gap));
-    c.verdict = judge(c.low, c.high);
+    c.verdict = judge_interval(c.low, c.high);
     if (c.first > 0 && c.second > 0) {
         set_percent(&c, jackknife(first, second, count), width, (double)count);
         c.low = c.first * c.percent_low / 100;
@@ -302,7 +302,7 @@ struct wr_contrast wr_contrast_shares(uint64_t first_hits, uint64_t first_count,
     c.difference = c.second - c.first;
     c.low = c.difference - hypot(c.second - l2, h1 - c.first);
     c.high = c.difference + hypot(h2 - c.second, c.first - l1);
-    c.verdict = judge(c.low, c.high);
+    c.verdict = judge_interval(c.low, c.high);
     if (first_count < least || second_count < least)
         c.verdict = WR_VERDICT_TOO_FEW;
     return c;

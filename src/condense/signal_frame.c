@@ -98,7 +98,7 @@ bool wr_signal_frame(struct wr_signal_scanner *scanner, weir_span line)
 
 void wr_signal_frame_flush(struct wr_signal_scanner *scanner)
 {
-    /* What a stack's top rests on has no part in this. */
+    /* The header that was kept for a stack's top is not what this frame rests on. */
     struct wr_signal_basis header = scanner->header;
     scanner->header = (struct wr_signal_basis){0, 0, 0, 0, WR_LINE_NONE};
     wr_signal_add_earlier(scanner, WR_SIGNAL_FRAME, scanner->python_frame, &scanner->python_basis);

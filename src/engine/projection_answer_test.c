@@ -411,7 +411,7 @@ static void past_the_hard_cap_the_request_goes_as_it_came(void **state)
     assert_true(wr_span_eq(p.body, wr_buf_view(&body)));
     weir_request_free(request);
     wr_buf_release(&body);
-    /* And nothing of it stays: in time again, it is as it was sent. */
+    /* A projection that came too late changes nothing later: the next one in time is as before. */
     assert_true(is_same(sent, ask(w, &talk, at("cut", NOON_MS + 2))));
     close_world(w);
 }

@@ -55,7 +55,7 @@ void wr_pieces_of_prompt(struct wr_buf *out, const struct weir_prompt *prompt)
     }
 }
 
-static bool next(weir_span *rest, weir_span *piece)
+static bool next_piece(weir_span *rest, weir_span *piece)
 {
     size_t end = wr_span_find(*rest, WR_LIT(" "), 0);
     if (!rest->len)
@@ -72,16 +72,16 @@ static weir_span name_of(weir_span piece)
 }
 
 /* The piece of that name; empty: there is none. */
-static weir_span find(weir_span pieces, weir_span name)
+static weir_span find_piece(weir_span pieces, weir_span name)
 {
     weir_span piece;
-    while (next(&pieces, &piece))
+    while (next_piece(&pieces, &piece))
         if (wr_span_eq(name_of(piece), name))
             return piece;
     return (weir_span){"", 0};
 }
 
-static void tell(struct wr_buf *out, size_t begin, char sign, weir_span name)
+static void tell_piece(struct wr_buf *out, size_t begin, char sign, weir_span name)
 {
     if (out->len > begin)
         wr_buf_byte(out, ' ');
@@ -96,15 +96,15 @@ void wr_pieces_diff(struct wr_buf *out, weir_span before, weir_span now)
 
     if (wr_span_eq(before, now))
         return;
-    while (next(&rest, &piece)) {
-        weir_span old = find(before, name_of(piece));
+    while (next_piece(&rest, &piece)) {
+        weir_span old = find_piece(before, name_of(piece));
         if (!wr_span_eq(old, piece))
-            tell(out, begin, old.len ? '~' : '+', name_of(piece));
+            tell_piece(out, begin, old.len ? '~' : '+', name_of(piece));
     }
     rest = before;
-    while (next(&rest, &piece))
-        if (!find(now, name_of(piece)).len)
-            tell(out, begin, '-', name_of(piece));
+    while (next_piece(&rest, &piece))
+        if (!find_piece(now, name_of(piece)).len)
+            tell_piece(out, begin, '-', name_of(piece));
     if (out->len == begin)
         wr_buf_text(out, "their order");
 }
@@ -135,7 +135,7 @@ void weir_prompt_free(struct weir_prompt *prompt)
     free(prompt);
 }
 
-static const char *keep(struct weir_prompt *prompt, const char *text)
+static const char *keep_text(struct weir_prompt *prompt, const char *text)
 {
     return text ? wr_arena_copy(&prompt->arena, (weir_span){text, strlen(text) + 1}).ptr : NULL;
 }
@@ -145,7 +145,7 @@ static weir_status prompt_note_trouble(struct weir_prompt *prompt, const char *t
 {
     if (prompt->troubles_count == WR_PROMPT_TROUBLES_MAX)
         return WEIR_OK;
-    const char *kept = keep(prompt, text);
+    const char *kept = keep_text(prompt, text);
     if (!kept)
         return wr_arena_status(&prompt->arena);
     prompt->troubles[prompt->troubles_count++] = kept;
@@ -168,8 +168,8 @@ weir_status weir_prompt_add(struct weir_prompt *prompt, const struct weir_sectio
         return wr_fail(err, WEIR_LIMIT, 0, "a prompt has at most %d sections",
                        WR_PROMPT_SECTIONS_MAX);
     *added = *section;
-    added->name = keep(prompt, section->name);
-    added->source = keep(prompt, section->source);
+    added->name = keep_text(prompt, section->name);
+    added->source = keep_text(prompt, section->source);
     added->text = wr_arena_copy(&prompt->arena, wr_span_trim(section->text));
     added->tokens = 0;
     added->is_left_out = false;

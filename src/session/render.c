@@ -21,7 +21,7 @@ struct builder {
     uint32_t waiting_count;
 };
 
-static struct wr_say *add(struct builder *b, enum wr_say_kind kind, weir_span text)
+static struct wr_say *add_say(struct builder *b, enum wr_say_kind kind, weir_span text)
 {
     struct wr_say *say = &b->view->says[b->view->says_count++];
     *say = (struct wr_say){.kind = kind, .text = text, .message = UINT32_MAX};
@@ -31,7 +31,7 @@ static struct wr_say *add(struct builder *b, enum wr_say_kind kind, weir_span te
 static void add_message(struct builder *b, enum wr_say_kind kind, uint32_t number)
 {
     const struct wr_message *message = &b->thread->messages[number];
-    struct wr_say *say = add(b, kind, message->event.text);
+    struct wr_say *say = add_say(b, kind, message->event.text);
     say->event = &message->event;
     say->tokens = message->tokens;
     say->call_tokens = message->call_tokens;
@@ -62,10 +62,10 @@ static weir_status add_head(struct builder *b, struct wr_arena *arena)
         weir_status status = wr_text_keep(arena, &notice, &text);
         if (status)
             return status;
-        add(b, WR_SAY_NOTICE, text)->tokens = t->count(t->user, text);
+        add_say(b, WR_SAY_NOTICE, text)->tokens = t->count(t->user, text);
     }
     if (t->summary.len)
-        add(b, WR_SAY_TEXT, t->summary)->tokens = t->summary_tokens;
+        add_say(b, WR_SAY_TEXT, t->summary)->tokens = t->summary_tokens;
     for (uint32_t i = 0; i < t->messages_count; i++)
         if (t->messages[i].is_head)
             add_message(b, WR_SAY_TEXT, i);

@@ -46,8 +46,8 @@ static void begin_trace(struct wr_json_writer *w, struct wr_buf *line, int64_t a
     wr_json_member_word(w, "kind", kind);
 }
 
-static weir_status end(struct wr_trace *trace, struct wr_json_writer *w, struct wr_buf *line,
-                       struct weir_err *err)
+static weir_status end_line(struct wr_trace *trace, struct wr_json_writer *w, struct wr_buf *line,
+                            struct weir_err *err)
 {
     wr_json_write_object_end(w);
     wr_buf_byte(line, '\n');
@@ -70,7 +70,7 @@ weir_status wr_trace_write(struct wr_trace *trace, int64_t at_ms, const char *ki
         wr_buf_byte(&line, ',');
         wr_buf_append(&line, fields);
     }
-    return end(trace, &w, &line, err);
+    return end_line(trace, &w, &line, err);
 }
 
 void wr_trace_tell(struct wr_trace *trace, int64_t at_ms, const char *kind,
@@ -89,6 +89,6 @@ void wr_trace_tell(struct wr_trace *trace, int64_t at_ms, const char *kind,
             wr_json_write_i64(&w, (int64_t)fields[i].number);
     }
     /* A trace that cannot be written must not stop the session: its journal has it all. */
-    if (end(trace, &w, &line, NULL))
+    if (end_line(trace, &w, &line, NULL))
         return;
 }
