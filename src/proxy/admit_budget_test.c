@@ -3,6 +3,7 @@
 #include "proxy/exchange_inside.h"
 #include "store/ledger.h"
 #include "tests/test_service.h"
+#include "tests/test_spent.h"
 
 #define CHAT "/v1/chat/completions"
 #define USERS                                         \
@@ -56,7 +57,6 @@ static struct test_client *ask(struct test_service *s, const char *body, const c
 /* What the store has counted, once all that was settled is told. */
 static struct wr_spent spent_of(struct test_service *s, const char *scope)
 {
-    struct wr_spent spent[WR_SPEND_PERIODS];
     struct wr_ledger *ledger;
 
     wr_gate_close(s->service.gate);
@@ -64,10 +64,9 @@ static struct wr_spent spent_of(struct test_service *s, const char *scope)
     wr_gate_free(s->service.gate);
     s->service.gate = NULL;
     assert_int_equal(wr_ledger_open(s->config->store_dir, NULL, &ledger, NULL, NULL), WEIR_OK);
-    assert_int_equal(wr_ledger_spent(ledger, wr_span_of(scope), wr_clock_ms(), spent, NULL),
-                     WEIR_OK);
+    struct wr_spent spent = wr_test_spent(ledger, scope, WR_SPEND_DAY, wr_clock_ms());
     wr_ledger_close(ledger);
-    return spent[WR_SPEND_DAY];
+    return spent;
 }
 
 static void an_answer_costs_what_its_provider_counted(void **state)
