@@ -568,6 +568,7 @@ static void marks_that_cannot_be_read_leave_the_request_as_it_came(void **state)
     struct weir_project_options options = at("cut", NOON_MS);
     struct weir_projected p;
     struct weir_request *request;
+    struct weir_err err = {0};
     struct wr_buf body;
 
     w->store.fails_marks = true;
@@ -576,7 +577,9 @@ static void marks_that_cannot_be_read_leave_the_request_as_it_came(void **state)
     test_talk_write(&body, &gpt);
     assert_int_equal(weir_engine_request(w->engine, wr_buf_view(&body), NULL, &request, NULL),
                      WEIR_OK);
-    assert_int_equal(weir_engine_project(w->engine, request, &options, &p, NULL), WEIR_IO);
+    assert_int_equal(weir_engine_project(w->engine, request, &options, &p, &err), WEIR_IO);
+    assert_int_equal(err.code, WEIR_IO);
+    assert_string_equal(err.text, weir_status_text(WEIR_IO));
     assert_ptr_equal(p.body.ptr, body.bytes);
     assert_false(p.is_changed);
     weir_request_free(request);
