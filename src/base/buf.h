@@ -102,6 +102,13 @@ bool wr_vec_room_heap(const struct wr_vec_room *room);
 #define WR_HEAP_ROOM(items, index, cap, cap_first) \
     ((index) < (cap) || wr_vec_room_heap(WR_VEC_ROOM(items, index, cap, cap_first)))
 
+/* For qsort() of uint32_t. */
+static inline int wr_by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
 /* qsort() for items of which no two are equal, where most come in order and a few behind them do
  * not: what is in order is not sorted again. */
 void wr_sort(void *items, size_t count, size_t item_bytes,

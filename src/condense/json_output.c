@@ -185,11 +185,6 @@ static void find_ranks(struct json *json)
 
 /* ---- widths ---- */
 
-static bool has_form(const struct wr_keep *keep, uint32_t line)
-{
-    return keep->forms && keep->forms[line].ptr;
-}
-
 /* Lines by how long they are. */
 struct lengths {
     uint32_t counts[WIDTH_MAX + 1]; /* the last: of that and more */
@@ -265,7 +260,7 @@ static weir_status cut_lines(struct json *json)
     size_t width = width_of_all(json);
     weir_status status = WEIR_OK;
     for (uint32_t line = 0; line < json->tree.count && !status; line++)
-        if (!keep->is_kept[line] && !has_form(keep, line) &&
+        if (!keep->is_kept[line] && !wr_keep_has_form(keep, line) &&
             wr_keep_line(keep, line).len > width + WIDTH_SPARE) {
             status = cut_line(json, line, width);
             json->is_cut[line] = true;
@@ -349,8 +344,8 @@ static weir_status keep_ranked(struct json *json)
 
 static size_t bytes_of(const struct wr_keep *keep, uint32_t line)
 {
-    return has_form(keep, line) ? keep->forms[line].len + 1
-                                : keep->starts[line + 1] - keep->starts[line];
+    return wr_keep_has_form(keep, line) ? keep->forms[line].len + 1
+                                        : keep->starts[line + 1] - keep->starts[line];
 }
 
 /* Keeps all of an element where there is room for all of it. */
@@ -630,14 +625,6 @@ static void find_names(struct names *names, weir_span line, size_t first, size_t
     }
 }
 
-static size_t character_start(weir_span line, size_t at)
-{
-    size_t start = at;
-    while (start && at - start < 3 && wr_utf8_is_tail(line.ptr[start]))
-        start--;
-    return wr_utf8_is_tail(line.ptr[start]) ? at : start;
-}
-
 void wr_names_cut_write(struct wr_buf *out, weir_span line, size_t bytes_max)
 {
     struct names names;
@@ -650,7 +637,7 @@ void wr_names_cut_write(struct wr_buf *out, weir_span line, size_t bytes_max)
     size_t front = rest * FRONT_PERCENT / 100, tail = line.len - (rest - front);
     find_names(&names, line, front, tail, for_names);
     /* What the names leave, the front may have; those it reaches are not said again. */
-    front = character_start(line, front + for_names - names.bytes);
+    front = wr_character_start(line, front + for_names - names.bytes);
     while (tail < line.len && wr_utf8_is_tail(line.ptr[tail]))
         tail++;
     wr_buf_append(out, wr_span_cut(line, 0, front));

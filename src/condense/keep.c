@@ -71,9 +71,7 @@ void wr_keep_whole(struct wr_keep *keep, uint32_t line)
         keep->is_whole[line] = true;
 }
 
-/* The nearest place at or before `at` where a character begins. Bytes that are no UTF-8 are cut
- * where they stand. */
-static size_t character_start(weir_span line, size_t at)
+size_t wr_character_start(weir_span line, size_t at)
 {
     size_t start = at;
     while (start && start < line.len && at - start < 3 && wr_utf8_is_tail(line.ptr[start]))
@@ -88,7 +86,7 @@ void wr_keep_cut(struct wr_buf *out, weir_span line, const struct wr_line_cut *c
         return;
     }
     size_t room = cut->line_bytes_max - CUT_MARK_BYTES_MAX - cut->what.len;
-    size_t head = character_start(line, room - room / 3);
+    size_t head = wr_character_start(line, room - room / 3);
     size_t tail = line.len - room / 3;
     while (tail < line.len && wr_utf8_is_tail(line.ptr[tail]))
         tail++;
@@ -98,11 +96,6 @@ void wr_keep_cut(struct wr_buf *out, weir_span line, const struct wr_line_cut *c
         wr_buf_printf(out, "of %.*s ", (int)cut->what.len, cut->what.ptr);
     wr_buf_text(out, "left out …] ");
     wr_buf_append(out, wr_span_from(line, tail));
-}
-
-static bool has_form(const struct wr_keep *keep, uint32_t line)
-{
-    return keep->forms && keep->forms[line].ptr;
 }
 
 static bool is_cut(const struct wr_keep *keep, uint32_t line)
@@ -115,7 +108,7 @@ static bool is_cut(const struct wr_keep *keep, uint32_t line)
 
 static size_t line_bytes(const struct wr_keep *keep, uint32_t line)
 {
-    if (has_form(keep, line))
+    if (wr_keep_has_form(keep, line))
         return keep->forms[line].len + 1;
     return is_cut(keep, line) ? keep->cut.line_bytes_max + 1
                               : keep->starts[line + 1] - keep->starts[line];
@@ -264,12 +257,12 @@ void wr_keep_widen(struct wr_keep *keep)
     for (int round = 0; keep->cut.line_bytes_max && round < WIDEN_ROUNDS; round++) {
         size_t count = 0, width = keep->cut.line_bytes_max;
         for (uint32_t line = 0; line < keep->lines_count; line++)
-            count += keep->is_kept[line] && !has_form(keep, line) && is_cut(keep, line);
+            count += keep->is_kept[line] && !wr_keep_has_form(keep, line) && is_cut(keep, line);
         if (!count || keep->bytes_used + count > keep->bytes_budget)
             return;
         size_t wider = width + (keep->bytes_budget - keep->bytes_used) / count;
         for (uint32_t line = 0; line < keep->lines_count; line++) {
-            if (!keep->is_kept[line] || has_form(keep, line) || !is_cut(keep, line))
+            if (!keep->is_kept[line] || wr_keep_has_form(keep, line) || !is_cut(keep, line))
                 continue;
             size_t len = wr_keep_line(keep, line).len;
             keep->bytes_used += (len < wider ? len : wider) - width;
@@ -288,12 +281,12 @@ static uint32_t count_runs(const struct wr_keep *keep)
 
 static bool is_shortened(const struct wr_keep *keep, uint32_t line)
 {
-    return has_form(keep, line) || is_cut(keep, line);
+    return wr_keep_has_form(keep, line) || is_cut(keep, line);
 }
 
 static void write_shortened(const struct wr_keep *keep, struct wr_buf *buf, uint32_t line)
 {
-    if (has_form(keep, line))
+    if (wr_keep_has_form(keep, line))
         wr_buf_append(buf, keep->forms[line]);
     else
         wr_keep_cut(buf, wr_keep_line(keep, line), &keep->cut);

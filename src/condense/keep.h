@@ -104,6 +104,16 @@ static inline bool wr_keep_fits(const struct wr_keep *keep)
     return keep->text.len <= keep->bytes_budget;
 }
 
+/* Whether the line has a shorter form. */
+static inline bool wr_keep_has_form(const struct wr_keep *keep, uint32_t line)
+{
+    return keep->forms && keep->forms[line].ptr;
+}
+
+/* The nearest place at or before `at` where a character begins. Bytes that are no UTF-8 are cut
+ * where they stand. */
+size_t wr_character_start(weir_span line, size_t at);
+
 /* The result is the text itself. */
 WEIR_MUST_USE weir_status wr_keep_all(struct wr_keep *keep, struct wr_condensed *out);
 

@@ -101,7 +101,7 @@ static bool starts_diff(weir_span line)
            wr_span_starts(line, WR_LIT("diff --cc ")) || wr_span_starts(line, WR_LIT("Index: "));
 }
 
-static bool starts_log(weir_span line)
+static bool begins_with_time(weir_span line)
 {
     if (line.len && line.ptr[0] == '[')
         line = wr_span_from(line, 1);
@@ -137,7 +137,7 @@ enum wr_output_kind wr_output_kind_sniff(weir_span text)
         if (tells_tests(line))
             return WR_OUTPUT_TEST;
         lines++;
-        logged += starts_log(line);
+        logged += begins_with_time(line);
     }
     return lines > 2 && logged * 5 >= lines * 3 ? WR_OUTPUT_LOG : WR_OUTPUT_PROCESS;
 }
@@ -532,13 +532,6 @@ struct sample {
     unsigned timed;  /* begin with a time */
     unsigned barred; /* rows of a table */
 };
-
-static bool begins_with_time(weir_span line)
-{
-    if (line.len && line.ptr[0] == '[')
-        line = wr_span_from(line, 1);
-    return wr_volatile_time(line) > 0;
-}
 
 /* A shape that has the majority is the one that is left of a vote; a second look counts it. */
 static void read_sample(struct sample *s, weir_span text)

@@ -434,14 +434,9 @@ static weir_status put_heading(struct search *search, uint32_t line)
     return wr_keep_form(&search->keep, line, (weir_span){both, path.len + 1 + form.len});
 }
 
-static bool has_form(const struct search *search, uint32_t line)
-{
-    return search->keep.forms && search->keep.forms[line].ptr;
-}
-
 static bool is_short_of_path(const struct search *search, uint32_t line)
 {
-    return search->rows[line].is_grouped && has_form(search, line);
+    return search->rows[line].is_grouped && wr_keep_has_form(&search->keep, line);
 }
 
 static void take_form(struct search *search, uint32_t line)

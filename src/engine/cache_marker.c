@@ -63,12 +63,6 @@ static weir_status add_insert(struct view *v, const struct wr_insert *insert)
     return WEIR_OK;
 }
 
-static bool leaves(const struct wr_plan *plan, uint32_t segment)
-{
-    const struct wr_change *change = wr_plan_find(plan, segment);
-    return change && change->form == WR_FORM_DROPPED;
-}
-
 static weir_status add_blocks(struct view *v, const struct wr_insert *inserts,
                               const wr_json_id *markers)
 {
@@ -81,7 +75,7 @@ static weir_status add_blocks(struct view *v, const struct wr_insert *inserts,
         while (inserts < end && !status && s->message != WR_JSON_NONE &&
                inserts->before <= s->message)
             status = add_insert(v, inserts++);
-        if (!leaves(v->plan, i))
+        if (!wr_plan_drops(v->plan, i))
             v->blocks[v->count++] = (struct block){i, s->from_model, markers[i]};
     }
     while (inserts < end && !status)

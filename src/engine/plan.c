@@ -312,12 +312,6 @@ static void touch(struct applier *a, struct wr_touch item)
     t->items[t->count++] = item;
 }
 
-static bool is_dropped(const struct wr_plan *plan, uint32_t segment)
-{
-    const struct wr_change *change = wr_plan_find(plan, segment);
-    return change && change->form == WR_FORM_DROPPED;
-}
-
 /* The blocks of a result, walked beside its parts: both come in the order of the text. */
 struct block_walk {
     wr_json_id payload, block;
@@ -417,7 +411,7 @@ static void touch_message(struct applier *a, uint32_t first, uint32_t end)
     bool all = true, any = false, takes_message = false;
 
     for (uint32_t i = first; i < end; i++) {
-        bool dropped = is_dropped(a->plan, i);
+        bool dropped = wr_plan_drops(a->plan, i);
         all &= dropped;
         any |= dropped;
         takes_message |= dropped && is_whole_message(a, &segments[i]);
@@ -430,7 +424,7 @@ static void touch_message(struct applier *a, uint32_t first, uint32_t end)
         return;
     }
     for (uint32_t i = first; i < end; i++)
-        if (is_dropped(a->plan, i))
+        if (wr_plan_drops(a->plan, i))
             touch_part(a, &segments[i]);
 }
 
@@ -456,7 +450,7 @@ static bool message_leaves(const struct wr_plan *plan, uint32_t segment)
         first--;
     for (; end < t->segments_count && s[end].message == s[segment].message; end++)
         ;
-    while (first < end && is_dropped(plan, first))
+    while (first < end && wr_plan_drops(plan, first))
         first++;
     return first == end;
 }
@@ -481,7 +475,7 @@ static void move_markers(const struct wr_plan *plan, wr_json_id *markers)
 
     for (uint32_t i = 0; i < t->segments_count; i++) {
         const struct wr_segment *s = &t->segments[i];
-        bool leaves = is_dropped(plan, i);
+        bool leaves = wr_plan_drops(plan, i);
         markers[i] = leaves ? WR_JSON_NONE : s->marker;
         if (!leaves && wr_lawful_can_hold_marker(t, s))
             holder = i;
@@ -499,7 +493,7 @@ weir_status wr_apply_markers(const struct wr_plan *plan, struct wr_arena *arena,
     if (!all)
         return wr_arena_status(arena);
     move_markers(plan, all);
-    if (added->is_standing && !is_dropped(plan, added->segment) &&
+    if (added->is_standing && !wr_plan_drops(plan, added->segment) &&
         all[added->segment] == WR_JSON_NONE)
         all[added->segment] = added->like;
     *markers = all;

@@ -97,6 +97,13 @@ WEIR_MUST_USE weir_status wr_plan_mark(struct wr_plan *plan, uint32_t segment, w
 /* The change of a segment that still stands, or NULL. */
 const struct wr_change *wr_plan_find(const struct wr_plan *plan, uint32_t segment);
 
+/* Whether the segment leaves. */
+static inline bool wr_plan_drops(const struct wr_plan *plan, uint32_t segment)
+{
+    const struct wr_change *change = wr_plan_find(plan, segment);
+    return change && change->form == WR_FORM_DROPPED;
+}
+
 bool wr_plan_is_empty(const struct wr_plan *plan); /* nothing stands */
 
 /* ---- apply ----

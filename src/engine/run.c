@@ -181,9 +181,7 @@ static weir_status plan_insert(struct wr_run *run, const struct wr_fold_insert *
 static weir_status check_drops(const struct wr_run *run, struct weir_err *err)
 {
     for (uint32_t i = 0; i < run->fold.transcript->segments_count; i++) {
-        const struct wr_change *change = wr_plan_find(&run->plan, i);
-        if (change && change->form == WR_FORM_DROPPED &&
-            run->fold.segments[i].form != WR_FORM_DROPPED)
+        if (wr_plan_drops(&run->plan, i) && run->fold.segments[i].form != WR_FORM_DROPPED)
             return wr_fail(err, WEIR_INVALID, 0, "segment %u would leave without its original", i);
     }
     return WEIR_OK;
@@ -640,9 +638,8 @@ static bool message_leaves(const struct wr_plan *plan, wr_json_id message, uint3
     while (*at < t->segments_count && t->segments[*at].message == WR_JSON_NONE)
         ++*at;
     for (; *at < t->segments_count && t->segments[*at].message == message; ++*at) {
-        const struct wr_change *change = wr_plan_find(plan, *at);
         has_segments = true;
-        leaves_all &= change && change->form == WR_FORM_DROPPED;
+        leaves_all &= wr_plan_drops(plan, *at);
     }
     return has_segments && leaves_all;
 }

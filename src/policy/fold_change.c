@@ -576,12 +576,6 @@ void wr_fold_let_go(struct wr_fold *fold, uint32_t insert)
     fold->total_tokens -= fold->inserts[insert].tokens;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* The segments of what is absorbed are listed with the others. */
 static weir_status list_absorbed(struct wr_fold *fold, struct wr_fold_replacement *r)
 {
@@ -599,7 +593,7 @@ static weir_status list_absorbed(struct wr_fold *fold, struct wr_fold_replacemen
         memcpy(all + count, list, more * sizeof(*all));
         count += more;
     }
-    qsort(all, count, sizeof(*all), by_number);
+    qsort(all, count, sizeof(*all), wr_by_number);
     r->segments = all;
     r->segments_count = count;
     if (count && all[0] < r->before)

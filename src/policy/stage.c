@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
@@ -234,12 +235,6 @@ weir_status wr_stage_odds(struct wr_fold *fold, uint32_t segment, const struct w
     return WEIR_OK;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 weir_status wr_stage_stub(struct wr_fold *fold, uint32_t segment, const char *front,
                           enum wr_step_reason reason)
 {
@@ -264,7 +259,7 @@ void wr_stage_omit(struct wr_fold *fold, uint32_t *segments, uint32_t count,
                    struct wr_fold_replacement *r)
 {
     if (count)
-        qsort(segments, count, sizeof(*segments), by_number);
+        qsort(segments, count, sizeof(*segments), wr_by_number);
     r->segments = segments;
     r->segments_count = count;
     r->before = count ? segments[0] : fold->arrived;

@@ -75,12 +75,6 @@ static bool value_number(struct call *call, wr_json_id value, int64_t *number)
     return true;
 }
 
-static void set_text_once(weir_span *field, weir_span text)
-{
-    if (!field->len)
-        *field = text;
-}
-
 /* --- effects --- */
 
 static void add_call_effect(struct call *call, struct wr_effect effect)
@@ -308,7 +302,7 @@ static void read_query_arg(struct call *call, wr_json_id value)
 {
     if (wr_json_is(call->doc, value, WR_JSON_ARRAY))
         value = wr_json_first(call->doc, value);
-    set_text_once(&call->handles->query, value_text(call, value));
+    wr_set_once(&call->handles->query, value_text(call, value));
 }
 
 static void read_number_arg(struct call *call, wr_json_id value, enum wr_tool_role role)
@@ -332,7 +326,7 @@ static void read_arg(struct call *call, enum wr_tool_role role, wr_json_id value
     struct wr_tool_handles *handles = call->handles;
     switch (role) {
     case WR_ROLE_PATH:
-        set_text_once(&handles->path, value_text(call, value));
+        wr_set_once(&handles->path, value_text(call, value));
         break;
     case WR_ROLE_FROM:
         add_path_effect(call, WR_EFFECT_WRITE, value_text(call, value), 0, 0);
@@ -344,22 +338,22 @@ static void read_arg(struct call *call, enum wr_tool_role role, wr_json_id value
         read_query_arg(call, value);
         break;
     case WR_ROLE_COMMAND:
-        set_text_once(&handles->command, command_text(call, value));
+        wr_set_once(&handles->command, command_text(call, value));
         break;
     case WR_ROLE_COMMANDS:
-        set_text_once(&handles->command, join_commands(call, value));
+        wr_set_once(&handles->command, join_commands(call, value));
         break;
     case WR_ROLE_SOURCE:
-        set_text_once(&handles->command, value_text(call, value));
+        wr_set_once(&handles->command, value_text(call, value));
         break;
     case WR_ROLE_WORKDIR:
-        set_text_once(&handles->workdir, value_text(call, value));
+        wr_set_once(&handles->workdir, value_text(call, value));
         break;
     case WR_ROLE_PROCESS:
-        set_text_once(&handles->process_id, value_text(call, value));
+        wr_set_once(&handles->process_id, value_text(call, value));
         break;
     case WR_ROLE_MODE:
-        set_text_once(&handles->mode, value_text(call, value));
+        wr_set_once(&handles->mode, value_text(call, value));
         break;
     case WR_ROLE_LINES:
         read_line_pair(call, value);
@@ -410,7 +404,7 @@ static bool has_role(const struct wr_tool_row *row, enum wr_tool_role role)
 static void read_args(struct call *call)
 {
     /* The directory first: paths are joined to it as they are read. */
-    set_text_once(&call->handles->workdir, value_text(call, find_role(call, WR_ROLE_WORKDIR)));
+    wr_set_once(&call->handles->workdir, value_text(call, find_role(call, WR_ROLE_WORKDIR)));
     call->base = wr_path_join(call->arena, call->base, call->handles->workdir);
     if (!call->base.ptr)
         call->base = (weir_span){"", 0};
@@ -502,7 +496,7 @@ static void take_first_effect(struct wr_tool_handles *handles)
         handles->path = effect->path;
         handles->start_line = effect->start_line;
         handles->end_line = effect->end_line;
-        set_text_once(&handles->query, effect->query);
+        wr_set_once(&handles->query, effect->query);
         return;
     }
 }

@@ -103,6 +103,13 @@ bool wr_tool_is_own(weir_span name);
  * editing tool changes none; a failed command line may have changed all it names. */
 const struct wr_effect *wr_tool_next_write(const struct wr_tool_handles *handles, size_t *at);
 
+/* What is known first stays. */
+static inline void wr_set_once(weir_span *field, weir_span text)
+{
+    if (!field->len)
+        *field = text;
+}
+
 const char *wr_tool_dialect_text(enum wr_tool_dialect dialect); /* "claude_code", ... */
 const char *wr_tool_cut_text(enum wr_tool_cut cut);             /* "none", "head", ... */
 

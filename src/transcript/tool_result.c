@@ -295,12 +295,6 @@ static void set_number_once(int64_t *field, int64_t number)
         *field = number;
 }
 
-static void set_text_once(weir_span *field, weir_span text)
-{
-    if (!field->len)
-        *field = text;
-}
-
 /* The lines that were shown are never more than those that were asked for. */
 static void narrow_lines(struct wr_tool_handles *handles, int64_t first, int64_t last)
 {
@@ -327,8 +321,8 @@ static void use_found(struct wr_tool_handles *handles, const struct rule *rule,
     if (found->limit >= 0)
         set_number_once(&handles->next_offset,
                         found->limit + (found->offset > 0 ? found->offset : 0));
-    set_text_once(&handles->process_id, found->process);
-    set_text_once(&handles->spill_path, found->spill);
+    wr_set_once(&handles->process_id, found->process);
+    wr_set_once(&handles->spill_path, found->spill);
     narrow_lines(handles, found->first, found->last);
     if (found->above >= 0)
         narrow_lines(handles, found->above + 1, -1);
