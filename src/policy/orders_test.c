@@ -201,6 +201,36 @@ static void what_is_said_is_done(void **state)
     wr_buf_release(&body);
 }
 
+/* Groups leave around one that somebody keeps, and no other is kept with it. */
+static void a_pin_keeps_its_group_and_no_other(void **state)
+{
+    static const char drops[] = "policies: {p: {stages: [{stage: drop_groups}]}}";
+    static const struct {
+        const char *orders;
+        bool has_first, has_second; /* of the results */
+    } kept[] = {{"", false, false},
+                {"pin path src/f0.c", true, false},
+                {"pin path src/f1.c", false, true},
+                {"pin tool Bash", false, false}};
+    struct wr_buf body;
+    (void)state;
+    write_body(&body, "");
+    for (size_t i = 0; i < WR_COUNT_OF(kept); i++) {
+        struct wr_fold_turn turns[TURNS] = {{0}};
+        struct test_run_facts facts = {.window_tokens = 5000, .turns = turns};
+        struct test_run r;
+        char whole[READS + 1];
+        turns[1].orders = wr_span_of(kept[i].orders);
+        test_run_open_with(&r, wr_buf_view(&body), drops, &facts);
+        whole_results(&r, whole);
+        if (kept[i].has_first != (strchr(whole, '0') != NULL) ||
+            kept[i].has_second != (strchr(whole, '1') != NULL) || !strchr(whole, '5'))
+            fail_msg("'%s': %s are whole", kept[i].orders, whole);
+        test_run_close(&r);
+    }
+    wr_buf_release(&body);
+}
+
 /* Thinking that is bound to what stands before it bars every step inside the loop: what was said
  * stays due. */
 static void bound_thinking_makes_it_wait(void **state)
@@ -273,6 +303,7 @@ int main(void)
         cmocka_unit_test(what_is_no_order_is_refused),
         cmocka_unit_test(pins_fit_what_is_meant),
         cmocka_unit_test(what_is_said_is_done),
+        cmocka_unit_test(a_pin_keeps_its_group_and_no_other),
         cmocka_unit_test(bound_thinking_makes_it_wait),
         cmocka_unit_test(learned_odds_are_heard),
     };
