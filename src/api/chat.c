@@ -417,16 +417,6 @@ static void write_chat_answer(struct wr_reply *a, struct wr_json_writer *w)
 
 /* ---- writing ---- */
 
-/* They wait for those that may follow. */
-static void add_chat_words(struct wr_body *b, weir_span text)
-{
-    if (!b->joins)
-        wr_body_close(b);
-    if (b->words.len)
-        wr_buf_text(&b->words, "\n\n");
-    wr_buf_append(&b->words, text);
-}
-
 static void write_chat_image(struct wr_body *b, const struct wr_line_image *image)
 {
     wr_json_write_object(&b->w);
@@ -478,12 +468,12 @@ static void write_chat_line(struct wr_body *b, const struct wr_line *line)
     switch (line->kind) {
     case WR_LINE_NOTICE:
         if (b->alternates)
-            add_chat_words(b, line->text);
+            wr_body_words(b, line->text);
         else
             wr_body_plain(b, line->role ? line->role : "system", line->text);
         break;
     case WR_LINE_WORDS:
-        add_chat_words(b, line->text);
+        wr_body_words(b, line->text);
         wr_body_keep_images(b, line);
         break;
     case WR_LINE_RESULT:

@@ -204,6 +204,9 @@ void wr_join_remove_own(struct wr_splice *splice, const struct wr_json *doc, wr_
 typedef void wr_leg_block_fn(struct wr_join *join, struct wr_buf *out, const struct wr_part *part);
 void wr_leg_read_blocks(struct wr_join *join, struct wr_leg *leg, wr_leg_block_fn *write_block);
 void wr_leg_write_blocks(const struct wr_leg *leg, struct wr_buf *out);
+/* A whole answer whose blocks are `content`: it shows those of all legs, and no call of ours. */
+void wr_leg_edit_blocks(struct wr_join *join, struct wr_splice *splice, const struct wr_json *doc,
+                        wr_json_id content);
 /* The parts that go back, and what the calls were answered with; commas between them. */
 void wr_leg_write_parts(const struct wr_leg *leg, struct wr_buf *out);
 void wr_leg_write_results(const struct wr_leg *leg, struct wr_buf *out);

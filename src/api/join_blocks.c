@@ -74,6 +74,16 @@ void wr_leg_read_blocks(struct wr_join *j, struct wr_leg *leg, wr_leg_block_fn *
     wr_arena_release(&arena);
 }
 
+void wr_leg_edit_blocks(struct wr_join *j, struct wr_splice *splice, const struct wr_json *doc,
+                        wr_json_id content)
+{
+    if (!wr_json_is(doc, content, WR_JSON_ARRAY))
+        return;
+    wr_join_insert_shown(j, splice, doc, content);
+    wr_join_remove_own(splice, doc, content);
+    wr_join_edit_usage(j, splice, doc, wr_json_find(doc, 0, "usage"));
+}
+
 void wr_leg_write_parts(const struct wr_leg *leg, struct wr_buf *out)
 {
     const char *comma = "";

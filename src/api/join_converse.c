@@ -93,11 +93,7 @@ static void edit_whole(struct wr_join *j, struct wr_splice *splice, const struct
     wr_json_id message = wr_json_find(doc, wr_json_find(doc, 0, "output"), "message");
     wr_json_id content = wr_json_find(doc, message, "content");
 
-    if (!wr_json_is(doc, content, WR_JSON_ARRAY))
-        return;
-    wr_join_insert_shown(j, splice, doc, content);
-    wr_join_remove_own(splice, doc, content);
-    wr_join_edit_usage(j, splice, doc, wr_json_find(doc, 0, "usage"));
+    wr_leg_edit_blocks(j, splice, doc, content);
 }
 
 static void write_joined_converse_result(struct wr_json_writer *w, const struct wr_own_call *call,

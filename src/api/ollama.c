@@ -357,18 +357,13 @@ static void write_ollama_result(struct wr_body *b, const struct wr_line *line)
     wr_json_write_object_end(&b->w);
 }
 
-/* Words of the user wait for those that may follow; JSON that stands as it is cannot be joined. */
+/* JSON that stands as it is cannot be joined. */
 static void add_ollama_words(struct wr_body *b, weir_span text)
 {
-    if (b->is_raw) {
+    if (b->is_raw)
         wr_body_plain(b, "user", text);
-        return;
-    }
-    if (!b->joins)
-        wr_body_close(b);
-    if (b->words.len)
-        wr_buf_text(&b->words, "\n\n");
-    wr_buf_append(&b->words, text);
+    else
+        wr_body_words(b, text);
 }
 
 static void write_ollama_image(struct wr_body *b, const struct wr_line_image *image)

@@ -251,6 +251,15 @@ void wr_body_plain(struct wr_body *b, const char *role, weir_span text)
     wr_json_write_object_end(&b->w);
 }
 
+void wr_body_words(struct wr_body *b, weir_span text)
+{
+    if (!b->joins)
+        wr_body_close(b);
+    if (b->words.len)
+        wr_buf_text(&b->words, "\n\n");
+    wr_buf_append(&b->words, text);
+}
+
 void wr_body_prompts(struct wr_body *b, const struct wr_body_head *head)
 {
     for (size_t i = 0; i < head->prompts_count; i++)

@@ -110,6 +110,8 @@ void wr_body_block(struct wr_body *body, const char *type, weir_span text);
 /* As Chat Completions has them, and Ollama: a message whose content is a text, prompts as such
  * messages, a tool as a function. */
 void wr_body_plain(struct wr_body *body, const char *role, weir_span text);
+/* Words of the user, which wait for those that may follow. */
+void wr_body_words(struct wr_body *body, weir_span text);
 void wr_body_prompts(struct wr_body *body, const struct wr_body_head *head);
 void wr_body_function(struct wr_body *body, const struct weir_tool *tool);
 void wr_body_items(struct wr_body *body, const struct wr_line *line);
