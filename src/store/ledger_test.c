@@ -108,6 +108,15 @@ static weir_status see_row(void *user, const struct wr_ledger_row *row)
     return WEIR_OK;
 }
 
+static weir_status see_whose(void *user, const struct wr_ledger_row *row)
+{
+    struct fixture *f = user;
+    const weir_span parts[] = {row->tenant, row->session, row->agent, row->model, row->line};
+    for (size_t i = 0; i < WR_COUNT_OF(parts); i++)
+        wr_buf_printf(&f->seen, "%.*s ", (int)parts[i].len, parts[i].ptr);
+    return WEIR_OK;
+}
+
 static weir_status see_session(void *user, const struct wr_ledger_session *s)
 {
     struct fixture *f = user;
@@ -166,7 +175,10 @@ static void rows_come_back_as_the_filter_says(void **state)
                 "a@10={\"n\":1} a@30={\"n\":3} ");
     assert_rows(f, (struct wr_ledger_filter){.tenant = LOCAL, .session = WR_LIT("b")},
                 "b@20={\"n\":2} ");
-    assert_rows(f, (struct wr_ledger_filter){.agent = WR_LIT("pi")}, "b@40={\"n\":4} ");
+    struct wr_ledger_filter pi = {.agent = WR_LIT("pi")};
+    assert_rows(f, pi, "b@40={\"n\":4} ");
+    assert_int_equal(wr_ledger_each(f->ledger, &pi, see_whose, f, NULL), WEIR_OK);
+    assert_seen(f, "other b pi gpt-5 {\"n\":4} ");
     assert_rows(f, (struct wr_ledger_filter){.since_ms = 30}, "a@30={\"n\":3} b@40={\"n\":4} ");
     assert_rows(f, (struct wr_ledger_filter){.after_id = 2}, "a@30={\"n\":3} b@40={\"n\":4} ");
     assert_rows(f, (struct wr_ledger_filter){.session = WR_LIT("no such")}, "");
