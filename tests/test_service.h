@@ -412,7 +412,7 @@ static inline void test_calls(struct test_service *s, const struct test_call *ca
             &request, "%s %s HTTP/1.1\r\nHost: localhost\r\n%sContent-Length: %zu\r\n\r\n%s",
             calls[i].method, calls[i].path, calls[i].headers, strlen(calls[i].body), calls[i].body);
         test_send_bytes(c, wr_buf_view(&request));
-        test_until(s, test_is_answered(c));
+        test_until(s, test_is_answered(c) && !atomic_load(s->service.exchanges_open));
         if (test_status(c) != calls[i].status ||
             (calls[i].holds && !test_has(&c->got, calls[i].holds)) ||
             (calls[i].lacks && test_has(&c->got, calls[i].lacks)))

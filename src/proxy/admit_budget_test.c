@@ -40,6 +40,7 @@ static struct test_service *start(const char *yaml)
 
 static void end(struct test_service *s)
 {
+    test_until(s, !atomic_load(s->service.exchanges_open));
     test_service_free(s);
     wr_models_free(models);
 }

@@ -75,7 +75,7 @@ static void credentials_stay_where_they_belong(void **state)
         struct test_service *s = service_with_key(rows[i].key);
         test_upstream_says(s, TEST_WHOLE("200 OK", "{}"));
         struct test_client *c = test_client_post(s, rows[i].path, rows[i].headers, WR_LIT(BODY));
-        test_until(s, test_is_answered(c));
+        test_until(s, test_is_answered(c) && test_is_told(s, 1));
         assert_int_equal(test_status(c), 200);
         assert_int_equal(s->asked_count, 1);
         for (size_t w = 0; w < HOLDS; w++)
