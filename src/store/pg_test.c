@@ -7,6 +7,8 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <time.h>
 
 #include "base/limits.h"
@@ -639,6 +641,35 @@ static void who_cannot_be_reached_is_waited_for_briefly(void **state)
     assert_null(store);
 }
 
+/* A server that takes connections and says nothing. */
+static void who_has_no_time_tries_once(void **state)
+{
+    struct wr_test_dir dir = wr_test_dir_new();
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char url[WR_TEST_URL_BYTES];
+    struct wr_pg_link link;
+    int server = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0), tries_count = 0;
+
+    (void)state;
+    assert_true(server >= 0);
+    assert_true(snprintf(address.sun_path, sizeof(address.sun_path), "%s/.s.PGSQL.5432", dir.path) <
+                (int)sizeof(address.sun_path));
+    assert_int_equal(bind(server, (struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(listen(server, 8), 0);
+    (void)snprintf(url, sizeof(url), "postgresql://x@/d?host=%s", dir.path);
+
+    assert_int_equal(wr_pg_link_open(&link, url, 0, NULL), WEIR_OK);
+    wr_pg_start(&link);
+    assert_false(wr_pg_run(&link, "SELECT 1", NULL));
+    assert_int_equal(link.trouble, WEIR_TROUBLE_AWAY);
+    wr_pg_link_close(&link);
+    for (int fd; (fd = accept(server, NULL, NULL)) >= 0; tries_count++)
+        (void)close(fd);
+    assert_int_equal(tries_count, 1);
+    (void)close(server);
+    wr_test_dir_remove(&dir);
+}
+
 /* libpq's own words for these hold the password, or the half of it behind the sign in it. */
 static void an_address_that_is_not_read_is_not_repeated(void **state)
 {
@@ -682,6 +713,7 @@ int main(void)
         TEST(who_was_away_is_back_for_all_when_one_has_written),
         cmocka_unit_test(an_address_that_is_not_read_is_not_repeated),
         cmocka_unit_test(who_cannot_be_reached_is_waited_for_briefly),
+        cmocka_unit_test(who_has_no_time_tries_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
