@@ -28,6 +28,7 @@
 
 #include "base/clock.h"
 #include "base/span.h"
+#include "json/json.h"
 #include "proxy/admit.h"
 #include "proxy/call_page.h"
 #include "proxy/counts.h"
@@ -400,6 +401,22 @@ struct test_call {
     const char *holds, *lacks; /* the answer, its head too; NULL: nothing is asked of it */
 };
 
+/* Whether a body that is called JSON is JSON, all of it. */
+static inline bool test_is_json_whole(const struct test_client *client)
+{
+    const char *body = strstr(test_text(&client->got), "\r\n\r\n");
+    struct wr_arena arena;
+    struct wr_json doc;
+    bool is_whole = true;
+
+    if (!body || !body[4] || !test_has(&client->got, "\r\nContent-Type: application/json\r\n"))
+        return true;
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    is_whole = !wr_json_parse(&doc, &arena, wr_span_of(body + 4), NULL, NULL);
+    wr_arena_release(&arena);
+    return is_whole;
+}
+
 /* Asks each on a connection of its own, in turn. */
 static inline void test_calls(struct test_service *s, const struct test_call *calls, size_t count)
 {
@@ -413,7 +430,7 @@ static inline void test_calls(struct test_service *s, const struct test_call *ca
             calls[i].method, calls[i].path, calls[i].headers, strlen(calls[i].body), calls[i].body);
         test_send_bytes(c, wr_buf_view(&request));
         test_until(s, test_is_answered(c) && !atomic_load(s->service.exchanges_open));
-        if (test_status(c) != calls[i].status ||
+        if (test_status(c) != calls[i].status || !test_is_json_whole(c) ||
             (calls[i].holds && !test_has(&c->got, calls[i].holds)) ||
             (calls[i].lacks && test_has(&c->got, calls[i].lacks)))
             fail_msg("%s: %s", calls[i].behaviour, test_text(&c->got));

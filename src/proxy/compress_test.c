@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "base/span.h"
+#include "json/json.h"
 
 static struct weir_engine *engine;
 static struct weir_store *store;
@@ -67,12 +68,17 @@ static void each_row_holds(void **state)
     struct wr_compress compress = made("local");
     (void)state;
     for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
+        struct wr_arena arena;
+        struct wr_json doc;
         struct wr_buf answer;
+        wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
         wr_buf_init(&answer, WR_CALL_PAGE_ANSWER_BYTES_MAX);
         int status = wr_compress_answer(&compress, wr_span_of(rows[i].body), &answer);
         if (status != rows[i].status ||
-            !wr_span_starts(wr_buf_view(&answer), wr_span_of(rows[i].answer)))
+            !wr_span_starts(wr_buf_view(&answer), wr_span_of(rows[i].answer)) ||
+            wr_json_parse(&doc, &arena, wr_buf_view(&answer), NULL, NULL))
             fail_msg("%s: %d %.*s", rows[i].behaviour, status, (int)answer.len, answer.bytes);
+        wr_arena_release(&arena);
         wr_buf_release(&answer);
     }
 }
