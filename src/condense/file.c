@@ -7,12 +7,12 @@
 #include "base/ascii.h"
 #include "base/limits.h"
 #include "base/words.h"
-#include "condense/blocks.h"
 #include "condense/focus.h"
 #include "condense/keep.h"
 #include "condense/location.h"
 #include "condense/numbered.h"
 #include "condense/outline.h"
+#include "condense/prose.h"
 
 /* How much of the budget is spent when a step ends, in percent; each step may use what those before
  * it left. */

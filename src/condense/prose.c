@@ -3,14 +3,16 @@
  * Kept: head and tail, headings, then whole paragraphs: those that hold most of what the call and
  * the newest turns name. A paragraph is often one line, so a line that would take too much of the
  * budget loses its middle (keep.h, 5): what it begins and ends with stays. Of a long line of links
- * these stay whole (link_line.h), and it comes first: they are what is asked for next. */
-#include "base/ascii.h"
-#include "condense/blocks.h"
-#include "condense/focus.h"
-#include "condense/keep.h"
-#include "condense/link_line.h"
+ * these stay whole (prose.h), and it comes first: they are what is asked for next. */
+#include "condense/prose.h"
 
+#include <string.h>
+
+#include "base/ascii.h"
 #include "base/limits.h"
+#include "base/span.h"
+#include "base/text.h"
+#include "condense/focus.h"
 
 /* How much of the budget is spent when a step ends, in percent. */
 enum { HEAD_PERCENT = 45, TAIL_PERCENT = 70, HEADINGS_PERCENT = 88 };
@@ -220,4 +222,170 @@ weir_status wr_condense_prose(struct wr_condensed *out, struct wr_arena *arena,
         return status;
     wr_keep_widen(&prose.keep);
     return wr_keep_write(&prose.keep, out);
+}
+
+/* ---- blocks ---- */
+
+enum {
+    DENSITY_MAX = 1023,    /* densities are whole numbers, so that they are sorted by counting */
+    DENSITY_SCALE = 1024,  /* of worth by the byte: a worth of one a byte is dense beyond doubt */
+    NEIGHBOUR_DIVISOR = 4, /* what a block has of the density of each of its neighbours */
+    FRONT_DIVISOR = 4,     /* and how much more the first block counts than the last */
+};
+
+struct block {
+    uint32_t first, end;
+    uint32_t density;
+};
+
+static uint32_t block_end(const struct wr_keep *keep, const struct wr_block_line *lines,
+                          uint32_t first, uint32_t lines_max)
+{
+    uint32_t end = first + 1;
+    while (end < keep->lines_count && end - first < lines_max && !lines[end].is_start &&
+           !lines[end - 1].is_blank)
+        end++;
+    return end;
+}
+
+static struct block read_block(const struct wr_keep *keep, const struct wr_block_line *lines,
+                               uint32_t first, uint32_t lines_max)
+{
+    struct block block = {first, block_end(keep, lines, first, lines_max), 0};
+    uint64_t worth = 0, bytes = keep->starts[block.end] - keep->starts[first];
+    for (uint32_t line = first; line < block.end; line++)
+        worth += lines[line].worth;
+    uint64_t density = worth * DENSITY_SCALE / (bytes + WR_KEEP_GAP_BYTES);
+    block.density = density < DENSITY_MAX ? (uint32_t)density : DENSITY_MAX;
+    return block;
+}
+
+static uint32_t read_blocks(struct block *blocks, const struct wr_keep *keep,
+                            const struct wr_block_line *lines, uint32_t lines_max)
+{
+    uint32_t count = 0;
+    for (uint32_t line = 0; line < keep->lines_count; line = blocks[count++].end)
+        blocks[count] = read_block(keep, lines, line, lines_max);
+    return count;
+}
+
+/* The density of a block in the light of its neighbours and its place. */
+static uint32_t rank(const struct block *blocks, uint32_t at, uint32_t count)
+{
+    uint32_t before = blocks[at ? at - 1 : at].density;
+    uint32_t after = blocks[at + 1 < count ? at + 1 : at].density;
+    uint64_t density = blocks[at].density + (before + after) / NEIGHBOUR_DIVISOR;
+    density += density * (count - at) / count / FRONT_DIVISOR;
+    return density < DENSITY_MAX ? (uint32_t)density : DENSITY_MAX;
+}
+
+/* The blocks' numbers, the densest first and equals in their order. */
+static void sort_blocks(uint32_t *order, const struct block *blocks, uint32_t count)
+{
+    uint32_t places[DENSITY_MAX + 2] = {0};
+    for (uint32_t i = 0; i < count; i++)
+        places[DENSITY_MAX - rank(blocks, i, count) + 1]++;
+    for (uint32_t i = 1; i <= DENSITY_MAX; i++)
+        places[i] += places[i - 1];
+    for (uint32_t i = 0; i < count; i++)
+        order[places[DENSITY_MAX - rank(blocks, i, count)]++] = i;
+}
+
+weir_status wr_blocks_keep(struct wr_keep *keep, const struct wr_block_line *lines,
+                           uint32_t lines_max)
+{
+    struct block *blocks = WR_ARENA_ARRAY(keep->arena, struct block, keep->lines_count);
+    uint32_t *order = WR_ARENA_ARRAY(keep->arena, uint32_t, keep->lines_count);
+    if (!blocks || !order)
+        return wr_arena_status(keep->arena);
+    uint32_t count = read_blocks(blocks, keep, lines, lines_max);
+    sort_blocks(order, blocks, count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct block *block = &blocks[order[i]];
+        for (uint32_t line = block->first; block->density && line < block->end; line++)
+            if (!wr_keep_one(keep, line))
+                break;
+    }
+    return WEIR_OK;
+}
+
+/* ---- lines that are links ---- */
+
+#define MARK "\xe2\x80\xa6"
+
+enum {
+    LINKS_MIN = 2,
+    FRONT_BYTES = 48, /* of what stands before a link: a title begins there */
+    END_BYTES = 8,    /* and the key of the link, or what opens it */
+    MARK_BYTES = sizeof(MARK) - 1,
+};
+
+static size_t find_link(weir_span line, size_t from)
+{
+    for (size_t at = from; (at = wr_span_find(line, WR_LIT("://"), at)) != SIZE_MAX; at += 3) {
+        size_t first = at;
+        while (first > from && wr_is_alpha(line.ptr[first - 1]))
+            first--;
+        if (first < at)
+            return first;
+    }
+    return SIZE_MAX;
+}
+
+static size_t link_end(weir_span line, size_t at)
+{
+    while (at < line.len && !memchr(" \t\"'<>()[]{}|\\^`,", line.ptr[at], 18))
+        at++;
+    return at;
+}
+
+bool wr_link_line_is(weir_span line)
+{
+    size_t at = 0;
+    for (int count = 0; count < LINKS_MIN; count++) {
+        at = find_link(line, at);
+        if (at == SIZE_MAX)
+            return false;
+        at = link_end(line, at);
+    }
+    return true;
+}
+
+/* The nearest place at or before (behind) `at` where no character is cut in two. */
+static size_t place_before(weir_span line, size_t at, size_t least)
+{
+    while (at > least && at < line.len && wr_utf8_is_tail(line.ptr[at]))
+        at--;
+    return at;
+}
+
+static size_t place_behind(weir_span line, size_t at)
+{
+    while (at < line.len && wr_utf8_is_tail(line.ptr[at]))
+        at++;
+    return at;
+}
+
+void wr_link_line_write(struct wr_buf *out, weir_span line, size_t bytes_max)
+{
+    size_t start = out->len, from = 0;
+    for (size_t link; (link = find_link(line, from)) != SIZE_MAX;) {
+        size_t end = link_end(line, link), front_end = link, back = link;
+        if (link - from > FRONT_BYTES + END_BYTES + MARK_BYTES) {
+            front_end = place_before(line, from + FRONT_BYTES, from);
+            back = place_behind(line, link - END_BYTES);
+        }
+        size_t bytes = front_end - from + end - back + (back > front_end ? MARK_BYTES : 0);
+        if (out->len - start + bytes + MARK_BYTES > bytes_max)
+            break;
+        wr_buf_append(out, wr_span_cut(line, from, front_end));
+        if (back > front_end)
+            wr_buf_text(out, MARK);
+        wr_buf_append(out, wr_span_cut(line, back, end));
+        from = end;
+    }
+    if (line.len - from <= MARK_BYTES)
+        wr_buf_append(out, wr_span_from(line, from));
+    else
+        wr_buf_text(out, MARK);
 }
