@@ -11,7 +11,6 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
-#include "models/model.h"
 #include "models/registry.h"
 #include "models/window.h"
 

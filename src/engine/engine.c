@@ -21,7 +21,7 @@
 #include "engine/record.h"
 #include "engine/run.h"
 #include "engine/steer.h"
-#include "models/model.h"
+#include "models/registry.h"
 #include "policy/worth.h"
 #include "transcript/transcript.h"
 #include "weir/engine.h"

@@ -28,7 +28,7 @@
 #include "engine/cache_marker.h"
 #include "engine/projection_policy.h"
 #include "engine/record.h"
-#include "models/model.h"
+#include "models/registry.h"
 #include "models/window.h"
 #include "policy/worth.h"
 

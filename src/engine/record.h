@@ -20,7 +20,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "models/model.h"
+#include "models/registry.h"
 #include "policy/fold.h"
 
 struct wr_models;

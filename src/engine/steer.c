@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "engine/projection.h"
 #include "json/write.h"
-#include "models/model.h"
+#include "models/registry.h"
 #include "policy/policy.h"
 #include "transcript/tool.h"
 

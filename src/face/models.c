@@ -6,7 +6,6 @@
 #include "base/err.h"
 #include "base/span.h"
 #include "face/face.h"
-#include "models/model.h"
 #include "models/registry.h"
 
 struct weir_models {

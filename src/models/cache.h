@@ -2,7 +2,7 @@
  *
  * A request is a list of blocks, each a hash and a number of tokens; the key of a block is the
  * chained hash of everything up to its end. The rules (how a hit is found, what is written, how
- * long it lives) are the model's (models/model.h):
+ * long it lives) are the model's (models/registry.h):
  *
  *   explicit    reads at a live key that stands at a marker or at most `lookback_blocks - 1` blocks
  *               before one; writes at markers; a fifth marker is refused
@@ -23,7 +23,7 @@
 #define WR_MODELS_CACHE_H
 
 #include "base/arena.h"
-#include "models/model.h"
+#include "models/registry.h"
 
 /* How long a key lives where the provider does not publish it. */
 enum { WR_CACHE_UNPUBLISHED_TTL_S = 3600 };

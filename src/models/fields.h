@@ -6,7 +6,7 @@
 #ifndef WR_MODELS_FIELDS_H
 #define WR_MODELS_FIELDS_H
 
-#include "models/model.h"
+#include "models/registry.h"
 #include "weir/status.h"
 
 /* What named rules there are to refer to. */

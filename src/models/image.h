@@ -16,7 +16,7 @@
 
 #include <stdbool.h>
 
-#include "models/model.h"
+#include "models/registry.h"
 
 enum wr_image_detail { WR_DETAIL_AUTO, WR_DETAIL_LOW, WR_DETAIL_HIGH };
 

@@ -10,7 +10,7 @@
 #define WR_POLICY_METER_H
 
 #include "models/calibrate.h"
-#include "models/model.h"
+#include "models/registry.h"
 #include "tokens/bpe.h"
 #include "tokens/estimate.h"
 #include "transcript/transcript.h"

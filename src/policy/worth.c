@@ -8,7 +8,7 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
-#include "models/model.h"
+#include "models/registry.h"
 #include "policy/budget.h"
 #include "policy/stage.h"
 

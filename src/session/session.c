@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "base/span.h"
 #include "base/text.h"
-#include "models/model.h"
+#include "models/registry.h"
 #include "session/disk.h"
 #include "session/images.h"
 #include "session/prompt.h"

@@ -7,7 +7,6 @@
 #include "base/span.h"
 #include "json/json.h"
 #include "models/fields.h"
-#include "models/model.h"
 #include "models/registry.h"
 #include "tests/test_file.h"
 
