@@ -36,6 +36,13 @@ bool wr_import_is_troubled(const struct wr_import *import)
     return false;
 }
 
+/* "lines that are no JSON object": for counts of `note`. */
+const char *wr_import_note_text(enum wr_import_note note)
+{
+    static const char *const texts[WR_IMPORT_NOTES] = WR_NAMES_OF(WR_IMPORT_NOTE_MAP);
+    return texts[note];
+}
+
 void wr_import_trouble_text(const struct wr_import *import, struct wr_buf *out)
 {
     const char *between = "";
@@ -153,12 +160,6 @@ static const struct wr_import_format *const formats[] = {
     &wr_import_chat,
 };
 enum { FORMATS = WR_COUNT_OF(formats) };
-
-const char *wr_import_note_text(enum wr_import_note note)
-{
-    static const char *const texts[WR_IMPORT_NOTES] = WR_NAMES_OF(WR_IMPORT_NOTE_MAP);
-    return texts[note];
-}
 
 const struct wr_import_format *wr_import_format_of(wr_node line)
 {

@@ -70,7 +70,6 @@ struct walk {
     struct path *paths;
     uint32_t paths_count, paths_cap;
     uint32_t files_count;
-    bool is_list;       /* files are named, not read */
     weir_status status; /* sticky */
 };
 
@@ -114,53 +113,14 @@ weir_status wr_import_file_read(struct wr_import *import, struct wr_arena *arena
     return status;
 }
 
-static enum wr_import_file_state state_of(weir_status status)
-{
-    switch (status) {
-    case WEIR_OK:
-        return WR_IMPORT_FILE_READ;
-    case WEIR_SYNTAX:
-        return WR_IMPORT_FILE_BROKEN;
-    case WEIR_NOTFOUND:
-        return WR_IMPORT_FILE_EMPTY;
-    case WEIR_LIMIT:
-        return WR_IMPORT_FILE_TOO_LARGE;
-    case WEIR_IO:
-        return WR_IMPORT_FILE_UNREADABLE;
-    default:
-        return WR_IMPORT_FILE_UNKNOWN;
-    }
-}
+/* ---- folders ---- */
 
-static void report(struct walk *w, const struct wr_import_file *file)
+static void report(struct walk *w, const char *path, enum wr_import_file_state state)
 {
     w->files_count++;
     if (!w->status)
-        w->status = w->on_file(w->user, file);
+        w->status = w->on_file(w->user, path, state);
 }
-
-static void report_path(struct walk *w, const char *path, enum wr_import_file_state state)
-{
-    struct wr_import_file file = {path, state, NULL, NULL};
-    report(w, &file);
-}
-
-static void read_file(struct walk *w, const char *path)
-{
-    struct wr_arena arena;
-    struct wr_import import;
-    struct weir_err err = {0};
-    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
-    weir_status status = wr_import_file_read(&import, &arena, path, &err);
-    struct wr_import_file file = {path, state_of(status), &import, status ? &err : NULL};
-    if (status == WEIR_NOMEM)
-        w->status = status;
-    else
-        report(w, &file);
-    wr_arena_release(&arena);
-}
-
-/* ---- folders ---- */
 
 /* Remembers a path, `folder`/`name` or `folder` alone where `name` is NULL. */
 static void push(struct walk *w, const char *folder, const char *name, uint32_t depth)
@@ -195,10 +155,7 @@ static void open_folder(struct walk *w, const char *path, uint32_t depth)
     struct dirent *entry;
     DIR *folder = opendir(path);
     if (!folder) {
-        struct weir_err err = {0};
-        weir_status status = wr_fail(&err, WEIR_IO, 0, "%s", strerror(errno));
-        struct wr_import_file file = {path, state_of(status), NULL, &err};
-        report(w, &file);
+        report(w, path, WR_IMPORT_FILE_UNREADABLE);
         return;
     }
     while (!w->status && (entry = readdir(folder)))
@@ -215,51 +172,38 @@ static void visit(struct walk *w, const struct path *path)
     bool is_named = !path->depth;
     int failed = is_named ? stat(path->text, &about) : lstat(path->text, &about);
     if (failed)
-        report_path(w, path->text, WR_IMPORT_FILE_UNREADABLE);
+        report(w, path->text, WR_IMPORT_FILE_UNREADABLE);
     else if (path->depth > WR_IMPORT_DEPTH_MAX || strlen(path->text) > WR_IMPORT_PATH_BYTES_MAX)
-        report_path(w, path->text, WR_IMPORT_FILE_TOO_DEEP);
+        report(w, path->text, WR_IMPORT_FILE_TOO_DEEP);
     else if (S_ISDIR(about.st_mode))
         open_folder(w, path->text, path->depth);
     else if (S_ISLNK(about.st_mode))
-        report_path(w, path->text, WR_IMPORT_FILE_LINK);
+        report(w, path->text, WR_IMPORT_FILE_LINK);
     else if (!S_ISREG(about.st_mode) && !is_named)
-        report_path(w, path->text, WR_IMPORT_FILE_SPECIAL);
+        report(w, path->text, WR_IMPORT_FILE_SPECIAL);
     else if (about.st_size > WR_IMPORT_FILE_BYTES_MAX)
-        report_path(w, path->text, WR_IMPORT_FILE_TOO_LARGE);
-    else if (w->is_list)
-        report_path(w, path->text, WR_IMPORT_FILE_FOUND);
+        report(w, path->text, WR_IMPORT_FILE_TOO_LARGE);
     else
-        read_file(w, path->text);
-}
-
-static weir_status walk_from(struct walk *w, const char *path, struct weir_err *err)
-{
-    struct stat about;
-    if (stat(path, &about))
-        return wr_fail(err, errno == ENOENT ? WEIR_NOTFOUND : WEIR_IO, 0, "%s", strerror(errno));
-    push(w, path, NULL, 0);
-    while (w->paths_count) {
-        struct path next = w->paths[--w->paths_count];
-        if (!w->status && w->files_count > WR_IMPORT_FILES_MAX)
-            w->status = WEIR_LIMIT;
-        if (!w->status)
-            visit(w, &next);
-        free(next.text);
-    }
-    free(w->paths);
-    return w->status ? wr_fail(err, w->status, 0, "%s", weir_status_text(w->status)) : WEIR_OK;
-}
-
-weir_status wr_import_walk(const char *path, wr_import_file_fn *on_file, void *user,
-                           struct weir_err *err)
-{
-    struct walk w = {.on_file = on_file, .user = user};
-    return walk_from(&w, path, err);
+        report(w, path->text, WR_IMPORT_FILE_FOUND);
 }
 
 weir_status wr_import_list(const char *path, wr_import_file_fn *on_file, void *user,
                            struct weir_err *err)
 {
-    struct walk w = {.on_file = on_file, .user = user, .is_list = true};
-    return walk_from(&w, path, err);
+    struct walk w = {.on_file = on_file, .user = user};
+    struct stat about;
+
+    if (stat(path, &about))
+        return wr_fail(err, errno == ENOENT ? WEIR_NOTFOUND : WEIR_IO, 0, "%s", strerror(errno));
+    push(&w, path, NULL, 0);
+    while (w.paths_count) {
+        struct path next = w.paths[--w.paths_count];
+        if (!w.status && w.files_count > WR_IMPORT_FILES_MAX)
+            w.status = WEIR_LIMIT;
+        if (!w.status)
+            visit(&w, &next);
+        free(next.text);
+    }
+    free(w.paths);
+    return w.status ? wr_fail(err, w.status, 0, "%s", weir_status_text(w.status)) : WEIR_OK;
 }

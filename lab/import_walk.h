@@ -34,11 +34,7 @@ char *wr_import_place_path(const struct wr_import_place *place, const char *home
 /* ---- import walk ---- */
 
 #define WR_IMPORT_FILE_MAP(X)                                              \
-    X(READ, "read")                                                        \
     X(FOUND, "not read yet")                                               \
-    X(UNKNOWN, "no log of an agent that is known here")                    \
-    X(BROKEN, "breaks off, or is not JSON")                                \
-    X(EMPTY, "nothing was asked of a model in it")                         \
     X(TOO_LARGE, "larger than the limit")                                  \
     X(UNREADABLE, "cannot be read")                                        \
     X(TOO_DEEP, "too many folders inside one another, or too long a path") \
@@ -52,25 +48,15 @@ enum wr_import_file_state {
         WR_IMPORT_FILE_STATES
 };
 
-struct wr_import_file {
-    const char *path;
-    enum wr_import_file_state state;
-    const struct wr_import
-        *import;                /* its notes also for EMPTY; NULL for what was not looked into */
-    const struct weir_err *err; /* of what was not read; NULL: none */
-};
-
 const char *wr_import_file_state_text(enum wr_import_file_state state);
 
-/* All in `file` is borrowed and dies when the call returns. A failure stops the walk. */
-typedef weir_status wr_import_file_fn(void *user, const struct wr_import_file *file);
+/* `path` is borrowed. A failure stops the walk. */
+typedef weir_status wr_import_file_fn(void *user, const char *path,
+                                      enum wr_import_file_state state);
 
-/* Calls `on_file` for each file at or below `path`. WEIR_NOTFOUND: there is nothing at `path`.
- * WEIR_NOMEM, WEIR_LIMIT (more files than WR_IMPORT_FILES_MAX), or what `on_file` returned. */
-WEIR_MUST_USE weir_status wr_import_walk(const char *path, wr_import_file_fn *on_file, void *user,
-                                         struct weir_err *err);
-
-/* The same without reading: files are reported as FOUND. For who reads them in parallel. */
+/* Calls `on_file` for each file at or below `path`, without reading it. WEIR_NOTFOUND: there is
+ * nothing at `path`. WEIR_NOMEM, WEIR_LIMIT (more files than WR_IMPORT_FILES_MAX), or what
+ * `on_file` returned. */
 WEIR_MUST_USE weir_status wr_import_list(const char *path, wr_import_file_fn *on_file, void *user,
                                          struct weir_err *err);
 

@@ -68,21 +68,21 @@ static const char session[] =
 static const struct {
     const char *name, *text; /* NULL: a folder; "->": a symbolic link to ".." */
     enum wr_import_file_state state;
+    weir_status read; /* when it is read */
 } tree[] = {
-    {"a", NULL, WR_IMPORT_FILE_READ},
-    {"a/broken.json", "{\"messages\":[", WR_IMPORT_FILE_BROKEN},
-    {"a/log", session, WR_IMPORT_FILE_READ},
-    {"a/up", "->", WR_IMPORT_FILE_LINK},
-    {"b.txt", "hello", WR_IMPORT_FILE_UNKNOWN},
-    {"c.jsonl", session, WR_IMPORT_FILE_READ},
-    {"d.jsonl", "{\"role\":\"user\",\"content\":\"go\"}\n", WR_IMPORT_FILE_EMPTY},
+    {"a", NULL, WR_IMPORT_FILE_FOUND, WEIR_OK},
+    {"a/broken.json", "{\"messages\":[", WR_IMPORT_FILE_FOUND, WEIR_SYNTAX},
+    {"a/log", session, WR_IMPORT_FILE_FOUND, WEIR_OK},
+    {"a/up", "->", WR_IMPORT_FILE_LINK, WEIR_IO},
+    {"b.txt", "hello", WR_IMPORT_FILE_FOUND, WEIR_INVALID},
+    {"c.jsonl", session, WR_IMPORT_FILE_FOUND, WEIR_OK},
+    {"d.jsonl", "{\"role\":\"user\",\"content\":\"go\"}\n", WR_IMPORT_FILE_FOUND, WEIR_NOTFOUND},
 };
 enum { TREE = WR_COUNT_OF(tree) };
 
 struct seen {
     char root[64];
-    uint32_t next; /* of `tree` */
-    bool is_list;
+    uint32_t next;       /* of `tree` */
     uint32_t stop_after; /* 0: never */
 };
 
@@ -121,7 +121,23 @@ static void remove_tree(const struct seen *seen)
     assert_int_equal(rmdir(seen->root), 0);
 }
 
-static weir_status on_file(void *user, const struct wr_import_file *file)
+static void check_reading(const char *path, weir_status expected)
+{
+    struct wr_import import;
+    struct weir_err err = {0};
+    struct wr_arena arena;
+
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    if (wr_import_file_read(&import, &arena, path, &err) != expected)
+        fail_msg("%s: %s", path, err.text);
+    if (expected)
+        assert_true(err.text[0]);
+    else
+        assert_int_equal(import.sessions_count, 1);
+    wr_arena_release(&arena);
+}
+
+static weir_status on_file(void *user, const char *name, enum wr_import_file_state state)
 {
     struct seen *seen = user;
     char path[PATH_BYTES];
@@ -129,16 +145,10 @@ static weir_status on_file(void *user, const struct wr_import_file *file)
         seen->next++;
     assert_true(seen->next < TREE);
     path_of(seen, seen->next, path);
-    assert_string_equal(file->path, path);
-    enum wr_import_file_state expected = tree[seen->next].state;
-    if (seen->is_list && expected != WR_IMPORT_FILE_LINK)
-        expected = WR_IMPORT_FILE_FOUND;
-    if (file->state != expected)
-        fail_msg("%s: %s", path, wr_import_file_state_text(file->state));
-    if (expected == WR_IMPORT_FILE_READ)
-        assert_int_equal(file->import->sessions_count, 1);
-    else if (!seen->is_list && expected != WR_IMPORT_FILE_LINK)
-        assert_true(file->err->text[0]);
+    assert_string_equal(name, path);
+    if (state != tree[seen->next].state)
+        fail_msg("%s: %s", path, wr_import_file_state_text(state));
+    check_reading(path, tree[seen->next].read);
     seen->next++;
     return seen->next == seen->stop_after ? WEIR_IO : WEIR_OK;
 }
@@ -148,10 +158,6 @@ static void every_file_is_reported_in_order(void **state)
     struct seen seen;
     (void)state;
     make_tree(&seen);
-    assert_int_equal(wr_import_walk(seen.root, on_file, &seen, NULL), WEIR_OK);
-    assert_int_equal(seen.next, TREE);
-    seen.next = 0;
-    seen.is_list = true;
     assert_int_equal(wr_import_list(seen.root, on_file, &seen, NULL), WEIR_OK);
     assert_int_equal(seen.next, TREE);
     remove_tree(&seen);
@@ -163,14 +169,15 @@ static void a_failure_of_the_callback_stops_the_walk(void **state)
     (void)state;
     make_tree(&seen);
     seen.stop_after = 2;
-    assert_int_equal(wr_import_walk(seen.root, on_file, &seen, NULL), WEIR_IO);
+    assert_int_equal(wr_import_list(seen.root, on_file, &seen, NULL), WEIR_IO);
     assert_int_equal(seen.next, 2);
     remove_tree(&seen);
 }
 
-static weir_status count_file(void *user, const struct wr_import_file *file)
+static weir_status count_file(void *user, const char *path, enum wr_import_file_state state)
 {
-    assert_int_equal(file->state, WR_IMPORT_FILE_READ);
+    (void)path;
+    assert_int_equal(state, WR_IMPORT_FILE_FOUND);
     ++*(uint32_t *)user;
     return WEIR_OK;
 }
@@ -184,10 +191,10 @@ static void a_path_may_be_one_file_or_nothing(void **state)
     (void)state;
     make_tree(&seen);
     path_of(&seen, 2, path);
-    assert_int_equal(wr_import_walk(path, count_file, &count, NULL), WEIR_OK);
+    assert_int_equal(wr_import_list(path, count_file, &count, NULL), WEIR_OK);
     assert_int_equal(count, 1);
     (void)snprintf(path, sizeof(path), "%s/none", seen.root);
-    assert_int_equal(wr_import_walk(path, count_file, &count, &err), WEIR_NOTFOUND);
+    assert_int_equal(wr_import_list(path, count_file, &count, &err), WEIR_NOTFOUND);
     assert_true(err.text[0]);
     remove_tree(&seen);
 }

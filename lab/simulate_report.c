@@ -112,7 +112,7 @@ double wr_simulate_blind(const struct wr_evidence_tally *e)
     return e->answers ? (double)e->answers_blind / (double)e->answers : 0;
 }
 
-double wr_simulate_all_missing(const struct wr_evidence_tally *e)
+static double simulate_all_missing(const struct wr_evidence_tally *e)
 {
     return e->answers ? (double)e->answers_all_missing / (double)e->answers : 0;
 }
@@ -312,8 +312,9 @@ static bool is_of(const struct wr_simulate_report *report, const struct wr_simul
     return agent == &report->pooled || !strcmp(row->agent, agent->name);
 }
 
-double wr_simulate_report_agent_median(const struct wr_simulate_report *report,
-                                       const struct wr_simulate_agent *agent, uint32_t policy)
+/* The same over one agent's sessions; those of `pooled` are all. */
+static double simulate_report_agent_median(const struct wr_simulate_report *report,
+                                           const struct wr_simulate_agent *agent, uint32_t policy)
 {
     uint32_t base = wr_simulate_report_base(report), count = 0;
     double *ratios = malloc((report->sessions_count + 1) * sizeof(*ratios)), median = -1;
@@ -331,9 +332,10 @@ double wr_simulate_report_agent_median(const struct wr_simulate_report *report,
     return median;
 }
 
-double wr_simulate_report_median(const struct wr_simulate_report *report, uint32_t policy)
+/* Cost of a policy against the base, median over the sessions; -1 without a base. */
+static double simulate_report_median(const struct wr_simulate_report *report, uint32_t policy)
 {
-    return wr_simulate_report_agent_median(report, &report->pooled, policy);
+    return simulate_report_agent_median(report, &report->pooled, policy);
 }
 
 uint32_t wr_simulate_report_dearer(const struct wr_simulate_report *report, uint32_t policy)
@@ -399,11 +401,11 @@ static void put_row(struct wr_table *table, const struct wr_simulate_report *rep
         wr_table_cell(table, WR_LIT("-"));
     } else {
         wr_table_format(table, "%.1f%%", 100 * ratio);
-        wr_table_format(table, "%.1f%%", 100 * wr_simulate_report_agent_median(report, agent, i));
+        wr_table_format(table, "%.1f%%", 100 * simulate_report_agent_median(report, agent, i));
     }
     wr_table_format(table, "%.2fx", wr_simulate_share(r->cost_micro_usd, agent->floor_micro_usd));
     put_percent(table, wr_simulate_blind(e));
-    put_percent(table, wr_simulate_all_missing(e));
+    put_percent(table, simulate_all_missing(e));
     put_count(table, e->user_tokens_gone);
     put_percent(table, wr_simulate_share(e->first_sight[WR_EVIDENCE_SUPPORTED],
                                          wr_simulate_evidence_total(e->first_sight)));
@@ -505,7 +507,7 @@ static const struct wr_table_column median_columns[] = {
 static void put_median(struct wr_table *table, const struct wr_simulate_report *report, uint32_t i)
 {
     const struct wr_lane_result *r = &report->pooled.lanes[i];
-    double median = wr_simulate_report_median(report, i);
+    double median = simulate_report_median(report, i);
     struct wr_buf steps;
 
     wr_table_cell(table, wr_span_of(report->options.policies[i]));
@@ -612,7 +614,7 @@ static void write_evidence(struct wr_json_writer *w, const struct wr_evidence_ta
     write_double(w, "blind_quotes", wr_simulate_blind(e));
     wr_json_member_number(w, "blind_quotes_requests", e->answers_blind);
     wr_json_member_number(w, "user_tokens_gone", e->user_tokens_gone);
-    write_double(w, "all_missing", wr_simulate_all_missing(e));
+    write_double(w, "all_missing", simulate_all_missing(e));
     wr_json_member_number(w, "all_missing_requests", e->answers_all_missing);
     wr_json_member_number(w, "requests", e->answers);
     wr_json_member_object(w, "blind_quotes_by_age");
@@ -728,7 +730,7 @@ static void write_policy(struct wr_json_writer *w, const struct wr_simulate_repo
     wr_json_write_object(w);
     wr_json_member_word(w, "policy", report->options.policies[i]);
     write_lane(w, report, &report->pooled, i);
-    write_double(w, "median_ratio", wr_simulate_report_median(report, i));
+    write_double(w, "median_ratio", simulate_report_median(report, i));
     wr_json_member_number(w, "sessions_dearer", wr_simulate_report_dearer(report, i));
     wr_json_member_array(w, "by_agent");
     for (uint32_t a = 0; a < report->agents_count; a++) {
@@ -737,7 +739,7 @@ static void write_policy(struct wr_json_writer *w, const struct wr_simulate_repo
         wr_json_member_number(w, "sessions", report->agents[a].sessions_count);
         write_lane(w, report, &report->agents[a], i);
         write_double(w, "median_ratio",
-                     wr_simulate_report_agent_median(report, &report->agents[a], i));
+                     simulate_report_agent_median(report, &report->agents[a], i));
         wr_json_write_object_end(w);
     }
     wr_json_write_array_end(w);

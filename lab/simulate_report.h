@@ -95,13 +95,6 @@ uint32_t wr_simulate_report_shown(const struct wr_simulate_report *report);
  * one that is hidden. */
 uint32_t wr_simulate_report_base(const struct wr_simulate_report *report);
 
-/* Cost of a policy against the base, median over the sessions; -1 without a base. */
-double wr_simulate_report_median(const struct wr_simulate_report *report, uint32_t policy);
-
-/* The same over one agent's sessions; those of `pooled` are all. */
-double wr_simulate_report_agent_median(const struct wr_simulate_report *report,
-                                       const struct wr_simulate_agent *agent, uint32_t policy);
-
 /* Sessions that a policy made dearer than the base by more than two in a hundred. */
 uint32_t wr_simulate_report_dearer(const struct wr_simulate_report *report, uint32_t policy);
 
@@ -117,7 +110,6 @@ double wr_simulate_share(uint64_t part, uint64_t whole); /* 0 of nothing is 1 */
 
 /* Shares of the requests with evidence: blind quotes, and those without any of it at hand. */
 double wr_simulate_blind(const struct wr_evidence_tally *evidence);
-double wr_simulate_all_missing(const struct wr_evidence_tally *evidence);
 uint64_t wr_simulate_evidence_total(const uint64_t verdicts[WR_EVIDENCE_VERDICTS]);
 
 #endif

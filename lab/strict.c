@@ -231,7 +231,7 @@ static weir_status find_p95(struct wr_strict_report *r, uint32_t times_count)
 
 /* ---- thresholds ---- */
 
-bool wr_strict_is_law(enum wr_strict_line line)
+static bool strict_is_law(enum wr_strict_line line)
 {
     return lines[line].kind == WR_STRICT_LAW_MIN || lines[line].kind == WR_STRICT_LAW_MAX;
 }
@@ -315,7 +315,7 @@ static void write_failures(const struct wr_strict_report *r, struct wr_buf *out)
         bool is_min = lines[i].kind == WR_STRICT_LAW_MIN || lines[i].kind == WR_STRICT_GOAL_MIN;
         if (!wr_strict_is_met(r, line))
             wr_buf_printf(out, "%s: %s is %lld, %s %lld\n",
-                          wr_strict_is_law(line) ? "broken" : "goal missed", lines[i].name,
+                          strict_is_law(line) ? "broken" : "goal missed", lines[i].name,
                           (long long)r->lines[i], is_min ? "at least" : "at most",
                           (long long)lines[i].limit);
     }
@@ -362,7 +362,7 @@ static void write_thresholds(struct wr_json_writer *w, const struct wr_strict_re
         wr_json_write_object(w);
         wr_json_member_word(w, "line", lines[i].name);
         wr_json_member_i64(w, is_min ? "min" : "max", lines[i].limit);
-        wr_json_member_text(w, "kind", wr_strict_is_law(line) ? WR_LIT("law") : WR_LIT("goal"));
+        wr_json_member_text(w, "kind", strict_is_law(line) ? WR_LIT("law") : WR_LIT("goal"));
         wr_json_member_bool(w, "met", wr_strict_is_met(r, line));
         wr_json_write_object_end(w);
     }

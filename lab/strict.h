@@ -134,7 +134,6 @@ WEIR_MUST_USE weir_status wr_strict_report_finish(struct wr_strict_report *repor
 
 /* Whether a line's threshold, if it has one, is met. */
 bool wr_strict_is_met(const struct wr_strict_report *report, enum wr_strict_line line);
-bool wr_strict_is_law(enum wr_strict_line line);
 
 void wr_strict_report_text(const struct wr_strict_report *report, struct wr_buf *out);
 void wr_strict_report_json(const struct wr_strict_report *report, struct wr_buf *out);

@@ -440,12 +440,6 @@ static bool get_answer(struct wr_client *client, const char *url, struct wr_buf 
     return ok && !wr_buf_status(body);
 }
 
-bool wr_client_get(struct wr_client *client, const char *url, struct wr_buf *body)
-{
-    bool is_late;
-    return get_answer(client, url, body, &is_late);
-}
-
 uint32_t wr_local_window(struct wr_client *client, const struct wr_endpoint *endpoint,
                          const char *model)
 {

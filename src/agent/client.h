@@ -100,10 +100,6 @@ void wr_client_ask(struct wr_client *client, const struct wr_ask *ask,
                    struct wr_asked_result *result);
 void wr_asked_release(struct wr_asked_result *result);
 
-/* A plain request with a short answer: what a server says of itself. False: no good answer, or
- * nothing came for ten seconds. */
-bool wr_client_get(struct wr_client *client, const char *url, struct wr_buf *body);
-
 /* How large a window a local server has really loaded a model with, in tokens; 0: it does not say.
  * What such a server says a model could have is not what it was loaded with, and it cuts a prompt
  * over the loaded window without a word. models/window.h knows whom to ask and reads the answers.

@@ -182,23 +182,6 @@ static void name_paste(const struct wr_pastes *pastes, size_t i, char name[80])
                    (unsigned long long)wr_span_lines(wr_buf_view(&pastes->texts[i])));
 }
 
-bool wr_paste_take(struct wr_buf *text, size_t *end_bytes, weir_span character)
-{
-    static const char end[] = "\x1b[201~";
-
-    wr_buf_append(text, character);
-    for (size_t i = 0; i < character.len; i++) {
-        if (character.ptr[i] != end[*end_bytes])
-            *end_bytes = 0;
-        *end_bytes += character.ptr[i] == end[*end_bytes];
-    }
-    if (*end_bytes < strlen(end))
-        return false;
-    if (!wr_buf_status(text))
-        text->len -= strlen(end);
-    return true;
-}
-
 void wr_pastes_add(struct wr_pastes *pastes, weir_span text, struct wr_buf *shown)
 {
     char name[80];

@@ -75,11 +75,6 @@ struct wr_pastes {
     size_t count;
 };
 
-/* Appends a character of what is being pasted. True: it ends the paste, and the mark of the end is
- * not in the text; that is found also where the text is full. `*end_bytes`, 0 at the beginning, are
- * those of the mark that were seen. */
-bool wr_paste_take(struct wr_buf *text, size_t *end_bytes, weir_span character);
-
 /* Appends to `shown` what the line shows for it: a text of one line is shown as it is. If there are
  * too many pastes, or this one is too long, a word says so. */
 void wr_pastes_add(struct wr_pastes *pastes, weir_span text, struct wr_buf *shown);

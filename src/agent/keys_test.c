@@ -122,37 +122,6 @@ static void more_than_can_be_kept_is_said(void **state)
     wr_buf_release(&line);
 }
 
-static const struct {
-    const char *behaviour, *typed;
-    size_t bytes_max;
-    const char *text;
-    size_t left_bytes; /* that were not read */
-    bool is_whole;
-} streams[] = {
-    {"up to its end", "ab\x1b[201~cd", 100, "ab", 2, true},
-    {"half an end is text", "a\x1b[201b\x1b\x1b[201~", 100, "a\x1b[201b\x1b", 0, true},
-    {"nothing", "\x1b[201~", 100, "", 0, true},
-    {"the end of what is too long is found too", "0123456789\x1b[201~cd", 8, "01234567", 2, false},
-    {"also where the end itself has no room", "0123\x1b[201~c", 8, "0123\x1b[20", 1, false},
-};
-
-static void a_paste_is_read_to_its_end(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < WR_COUNT_OF(streams); i++) {
-        const char *at = streams[i].typed;
-        size_t end_bytes = 0;
-        struct wr_buf text;
-        wr_buf_init(&text, streams[i].bytes_max);
-        while (*at && !wr_paste_take(&text, &end_bytes, (weir_span){at++, 1}))
-            ;
-        if (!wr_span_is(wr_buf_view(&text), streams[i].text) ||
-            strlen(at) != streams[i].left_bytes || !wr_buf_status(&text) != streams[i].is_whole)
-            fail_msg("%s: '%.*s', left '%s'", streams[i].behaviour, (int)text.len, text.bytes, at);
-        wr_buf_release(&text);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -160,7 +129,6 @@ int main(void)
         cmocka_unit_test(esc_alone_is_told_by_a_pause),
         cmocka_unit_test(what_is_pasted_is_shown_by_a_word_and_said_whole),
         cmocka_unit_test(more_than_can_be_kept_is_said),
-        cmocka_unit_test(a_paste_is_read_to_its_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

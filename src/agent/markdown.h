@@ -42,25 +42,10 @@ void wr_md_stream_tail(const struct wr_md_stream *stream, const struct wr_md_loo
 void wr_md_stream_end(struct wr_md_stream *stream, const struct wr_md_look *look,
                       struct wr_buf *out);
 
-/* ---- between the files of the renderer ---- */
-
-/* A table: cells of plain text, row by row, the head first. Fitted into look->columns. */
-struct wr_md_table {
-    struct wr_buf text;
-    size_t *ends; /* of each cell in the text */
-    size_t count, cap;
-    size_t columns;
-};
-
-void wr_md_table_put(struct wr_buf *out, const struct wr_md_table *table, const char *indent,
-                     const struct wr_md_look *look);
+/* ---- for markdown_stream.c ---- */
 
 /* A line of code, indented, coloured by what little can be told of one line. */
 void wr_md_code_line(struct wr_buf *out, weir_span line, weir_span language,
                      const struct wr_md_look *look);
-
-/* Appends `text`, which may hold colours (ESC [ ... m), broken at words: lines after the first
- * begin with `indent`, which counts; the first has `used` columns already. No '\n' at the end. */
-void wr_md_wrap(struct wr_buf *out, weir_span text, weir_span indent, size_t used, size_t columns);
 
 #endif

@@ -1,10 +1,11 @@
 #include "agent/markdown.h"
 
+#include <stdlib.h>
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <cmocka.h>
 
 #include "agent/cells.h"
@@ -162,5 +163,6 @@ int main(void)
         cmocka_unit_test(code_is_shown_line_by_line),
         cmocka_unit_test(nothing_steers_whatever_comes),
     };
+
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

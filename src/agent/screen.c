@@ -222,9 +222,32 @@ void wr_screen_begin_work(struct wr_screen *s)
         wr_screen_draw(s);
 }
 
+static struct wr_md_look look_of(const struct wr_screen *s)
+{
+    struct wr_md_look look = {.has_colours = s->has_colours};
+    size_t rows;
+
+    find_size(s, &look.columns, &rows);
+    return look;
+}
+
+/* Ends a line of text that is not ended. */
+static void screen_end_text(struct wr_screen *s)
+{
+    struct wr_md_look look = look_of(s);
+
+    if (s->is_in_text && s->kind == WR_SCREEN_DOCKED) {
+        wr_buf_reset(&s->tail);
+        wr_md_stream_end(&s->markdown, &look, &s->printed);
+    } else if (s->is_in_text || s->is_in_thinking)
+        wr_buf_printf(&s->printed, "%s\n", colour_code(s, NORMAL));
+    s->is_in_text = s->is_in_thinking = false;
+    wr_screen_draw(s);
+}
+
 void wr_screen_end_work(struct wr_screen *s)
 {
-    wr_screen_end_text(s);
+    screen_end_text(s);
     if (s->is_working)
         s->worked_us = wr_clock_steady_us() - s->began_us;
     s->is_working = false;
@@ -238,7 +261,7 @@ void wr_screen_hide(struct wr_screen *s)
     if (s->kind != WR_SCREEN_DOCKED)
         return;
     find_size(s, &columns, &rows);
-    wr_screen_end_text(s);
+    screen_end_text(s);
     wr_dock_begin(&s->dock, columns, rows);
     wr_dock_show(&s->dock, wr_buf_view(&s->printed));
     wr_buf_reset(&s->printed);
@@ -251,31 +274,9 @@ void wr_screen_text(struct wr_screen *s, weir_span text)
     wr_screen_draw(s);
 }
 
-static struct wr_md_look look_of(const struct wr_screen *s)
-{
-    struct wr_md_look look = {.has_colours = s->has_colours};
-    size_t rows;
-
-    find_size(s, &look.columns, &rows);
-    return look;
-}
-
-void wr_screen_end_text(struct wr_screen *s)
-{
-    struct wr_md_look look = look_of(s);
-
-    if (s->is_in_text && s->kind == WR_SCREEN_DOCKED) {
-        wr_buf_reset(&s->tail);
-        wr_md_stream_end(&s->markdown, &look, &s->printed);
-    } else if (s->is_in_text || s->is_in_thinking)
-        wr_buf_printf(&s->printed, "%s\n", colour_code(s, NORMAL));
-    s->is_in_text = s->is_in_thinking = false;
-    wr_screen_draw(s);
-}
-
 void wr_screen_say(struct wr_screen *s, const char *text)
 {
-    wr_screen_end_text(s);
+    screen_end_text(s);
     wr_buf_text(&s->printed, colour_code(s, DIM));
     put_fitted(s, wr_span_of(text));
     wr_buf_printf(&s->printed, "%s\n", colour_code(s, NORMAL));
@@ -310,7 +311,7 @@ void wr_screen_said(struct wr_screen *s, weir_span text)
 
     if (s->kind != WR_SCREEN_DOCKED)
         return; /* it stands there as it was typed */
-    wr_screen_end_text(s);
+    screen_end_text(s);
     for (size_t i = 0; i < SAID_LINES && wr_span_line(&text, &line); i++)
         put_said(s, line, i == 0);
     if (lines > SAID_LINES)
@@ -339,7 +340,7 @@ static void on_piece(void *user, enum wr_piece kind, weir_span text)
     if (is_thinking && !s->is_open)
         return;
     if (is_thinking != s->is_in_thinking && (s->is_in_text || s->is_in_thinking))
-        wr_screen_end_text(s);
+        screen_end_text(s);
     if (is_thinking && !s->is_in_thinking)
         wr_buf_text(&s->printed, colour_code(s, DIM));
     if (s->kind == WR_SCREEN_DOCKED && !is_thinking)
@@ -448,7 +449,7 @@ static void on_call(void *user, const struct weir_call *call, weir_span line)
     struct wr_card *card = card_at(s, s->cards_count++);
 
     (void)call;
-    wr_screen_end_text(s);
+    screen_end_text(s);
     wr_buf_reset(&card->line);
     wr_buf_reset(&card->text);
     wr_buf_append(&card->line, line);
@@ -592,7 +593,7 @@ static void end_question(struct wr_screen *s, enum wr_consent consent, bool is_a
     else if (!is_answered)
         wr_buf_printf(&s->printed, "%s" QUESTION "no", s->is_in_text ? "\n" : "");
     s->is_in_text = s->kind != WR_SCREEN_DOCKED;
-    wr_screen_end_text(s);
+    screen_end_text(s);
 }
 
 static enum wr_consent on_consent(void *user, const struct weir_call *call,

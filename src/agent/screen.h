@@ -85,9 +85,6 @@ void wr_screen_toggle(struct wr_screen *screen);
 /* Page Up and Page Down in open cards. */
 void wr_screen_page(struct wr_screen *screen, bool is_up);
 
-/* Ends a line of text that is not ended. */
-void wr_screen_end_text(struct wr_screen *screen);
-
 /* As it is, but for control characters. */
 void wr_screen_text(struct wr_screen *screen, weir_span text);
 

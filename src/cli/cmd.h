@@ -30,9 +30,6 @@ extern const struct wr_command *const wr_commands[]; /* ends with NULL */
 /* All that main() does: argv[1] is a command. */
 int wr_cli_main(int argc, char **argv);
 
-/* `weir` without a command: what it is, what it did, what to type. */
-int wr_cli_greet(void);
-
 /* ---- what goes wrong ---- */
 
 /* The command whose name begins each message on stderr; "": none. Borrowed. */

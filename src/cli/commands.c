@@ -81,7 +81,8 @@ static bool put_saved(struct wr_buf *out, const char *store)
     return is_read;
 }
 
-int wr_cli_greet(void)
+/* `weir` without a command: what it is, what it did, what to type. */
+static int cli_greet(void)
 {
     struct wr_buf out, store;
 
@@ -213,7 +214,7 @@ int wr_cli_main(int argc, char **argv)
     const char *word = argc > 1 ? argv[1] : NULL;
 
     if (!word)
-        return wr_cli_greet();
+        return cli_greet();
     if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help")) {
         const char *about = argc > 2 ? argv[2] : NULL;
         if (about && !strcmp(about, "--man"))

@@ -11,16 +11,16 @@
 
 enum { NAMED_MAX = 5, FIRST_COUNT = 64 };
 
-static weir_status add_file(void *user, const struct wr_import_file *file)
+static weir_status add_file(void *user, const char *name, enum wr_import_file_state state)
 {
     struct wr_log_files *files = user;
-    if (file->state != WR_IMPORT_FILE_FOUND) {
-        wr_log_files_left_out(files, file->path, wr_import_file_state_text(file->state), NULL);
+    if (state != WR_IMPORT_FILE_FOUND) {
+        wr_log_files_left_out(files, name, wr_import_file_state_text(state), NULL);
         return WEIR_OK;
     }
     if (!WR_HEAP_ROOM(files->items, files->count, files->cap, FIRST_COUNT))
         return WEIR_NOMEM;
-    char *path = strdup(file->path);
+    char *path = strdup(name);
     if (!path)
         return WEIR_NOMEM;
     files->items[files->count++] = path;

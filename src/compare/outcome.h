@@ -35,7 +35,6 @@ struct wr_outcome {
     const char *const *tasks; /* their names; one without a name is "" */
     uint32_t tasks_count;
     bool has_check;
-    uint64_t runs_wanted; /* of each task in each arm */
     uint64_t seed;
     const char *policy, *agent; /* how it was called, in one line */
     bool is_recorded;           /* the arms are any two lists of runs from a store */

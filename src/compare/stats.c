@@ -273,7 +273,8 @@ struct wr_contrast wr_contrast_pairs(const double *first, const double *second, 
 
 /* ---- shares ---- */
 
-void wr_share_interval(uint64_t hits, uint64_t count, double *low, double *high)
+/* Wilson's interval of one share. */
+static void share_interval(uint64_t hits, uint64_t count, double *low, double *high)
 {
     double n = (double)count, z2 = level_normal * level_normal;
 
@@ -297,8 +298,8 @@ struct wr_contrast wr_contrast_shares(uint64_t first_hits, uint64_t first_count,
         .second = second_count ? (double)second_hits / (double)second_count : 0,
     };
 
-    wr_share_interval(first_hits, first_count, &l1, &h1);
-    wr_share_interval(second_hits, second_count, &l2, &h2);
+    share_interval(first_hits, first_count, &l1, &h1);
+    share_interval(second_hits, second_count, &l2, &h2);
     c.difference = c.second - c.first;
     c.low = c.difference - hypot(c.second - l2, h1 - c.first);
     c.high = c.difference + hypot(h2 - c.second, c.first - l1);

@@ -74,9 +74,6 @@ struct wr_contrast wr_contrast_pairs(const double *first, const double *second, 
 struct wr_contrast wr_contrast_shares(uint64_t first_hits, uint64_t first_count,
                                       uint64_t second_hits, uint64_t second_count, uint64_t least);
 
-/* Wilson's interval of one share. */
-void wr_share_interval(uint64_t hits, uint64_t count, double *low, double *high);
-
 /* The value below which Student's t with `freedom` degrees is in `share` of cases; above one half.
  */
 double wr_t_quantile(double share, double freedom);

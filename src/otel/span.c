@@ -43,7 +43,7 @@ void wr_otel_text(struct wr_json_writer *w, const char *key, weir_span text)
 }
 
 /* OTLP writes whole numbers of 64 bits as text. */
-void wr_otel_number(struct wr_json_writer *w, const char *key, int64_t number)
+static void otel_number(struct wr_json_writer *w, const char *key, int64_t number)
 {
     char digits[24];
 
@@ -53,7 +53,7 @@ void wr_otel_number(struct wr_json_writer *w, const char *key, int64_t number)
     end_attribute(w);
 }
 
-void wr_otel_fixed(struct wr_json_writer *w, const char *key, double number, int decimals)
+static void otel_fixed(struct wr_json_writer *w, const char *key, double number, int decimals)
 {
     begin_attribute(w, key);
     wr_json_member_fixed(w, "doubleValue", number, decimals);
@@ -155,12 +155,12 @@ static void write_usage(const struct wr_record *r, const struct wr_cost *cost,
     if (!r->is_usage_known)
         return;
     if (r->usage.input_tokens >= 0)
-        wr_otel_number(w, "gen_ai.usage.input_tokens", (int64_t)wr_otel_input_tokens(r));
+        otel_number(w, "gen_ai.usage.input_tokens", (int64_t)wr_otel_input_tokens(r));
     for (size_t i = 0; i < WR_COUNT_OF(fields); i++)
         if (fields[i].tokens >= 0)
-            wr_otel_number(w, fields[i].key, fields[i].tokens);
+            otel_number(w, fields[i].key, fields[i].tokens);
     if (cost->known)
-        wr_otel_fixed(w, "weir.cost.usd", (double)cost->micro_usd / US_PER_S, COST_DECIMALS);
+        otel_fixed(w, "weir.cost.usd", (double)cost->micro_usd / US_PER_S, COST_DECIMALS);
 }
 
 static void write_server(const struct wr_record *r, struct wr_json_writer *w)
@@ -172,10 +172,9 @@ static void write_server(const struct wr_record *r, struct wr_json_writer *w)
         return;
     wr_otel_text(w, "server.address", host.name);
     if (host.port != WR_PORT_NONE)
-        wr_otel_number(w, "server.port", host.port);
+        otel_number(w, "server.port", host.port);
     else
-        wr_otel_number(w, "server.port",
-                       wr_span_starts(wr_span_of(url), WR_LIT("https:")) ? 443 : 80);
+        otel_number(w, "server.port", wr_span_starts(wr_span_of(url), WR_LIT("https:")) ? 443 : 80);
 }
 
 /* The conventions have a list here, for answers with several choices. */
@@ -202,11 +201,11 @@ static void write_call(const struct wr_record *r, struct wr_json_writer *w)
     wr_otel_text(w, "gen_ai.response.model", r->answer_model);
     wr_otel_text(w, "gen_ai.conversation.id", r->session);
     if (r->answer_tokens)
-        wr_otel_number(w, "gen_ai.request.max_tokens", (int64_t)r->answer_tokens);
+        otel_number(w, "gen_ai.request.max_tokens", (int64_t)r->answer_tokens);
     write_finish(r->answer_finish, w);
     write_server(r, w);
     if (r->status)
-        wr_otel_number(w, "http.response.status_code", (int64_t)r->status);
+        otel_number(w, "http.response.status_code", (int64_t)r->status);
     wr_otel_text(w, "error.type", wr_otel_error(r));
 }
 
@@ -253,12 +252,12 @@ static void write_own_numbers(const struct wr_record *r, struct wr_json_writer *
 
     for (size_t i = 0; i < WR_COUNT_OF(numbers); i++)
         if (numbers[i].number)
-            wr_otel_number(w, numbers[i].key, (int64_t)numbers[i].number);
+            otel_number(w, numbers[i].key, (int64_t)numbers[i].number);
     if (r->is_collected)
-        wr_otel_fixed(w, "weir.added_seconds", (double)r->added_us / US_PER_S, COST_DECIMALS);
+        otel_fixed(w, "weir.added_seconds", (double)r->added_us / US_PER_S, COST_DECIMALS);
     if (r->first_byte_us)
-        wr_otel_fixed(w, "weir.first_byte_seconds", (double)r->first_byte_us / US_PER_S,
-                      COST_DECIMALS);
+        otel_fixed(w, "weir.first_byte_seconds", (double)r->first_byte_us / US_PER_S,
+                   COST_DECIMALS);
     wr_otel_flag(w, "weir.changed", wr_record_was_changed(r));
     wr_otel_flag(w, "weir.step", wr_record_was_step(r));
 }

@@ -12,8 +12,6 @@
 
 /* One of OTLP's attributes, as an item of an open list. */
 void wr_otel_text(struct wr_json_writer *w, const char *key, weir_span text); /* empty: none */
-void wr_otel_number(struct wr_json_writer *w, const char *key, int64_t number);
-void wr_otel_fixed(struct wr_json_writer *w, const char *key, double number, int decimals);
 void wr_otel_flag(struct wr_json_writer *w, const char *key, bool value);
 
 /* Reads a `traceparent` header. False: it is none, and `trace` is empty. */

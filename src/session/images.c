@@ -124,7 +124,8 @@ static uint32_t take_number(weir_span *text)
     return number;
 }
 
-bool wr_images_next(weir_span *names, weir_span *file, struct wr_image_size *size)
+/* The next of an event's pictures, taken from the front of `names`. False: there is none. */
+static bool images_next(weir_span *names, weir_span *file, struct wr_image_size *size)
 {
     size_t space = wr_span_find(*names, WR_LIT(" "), 0);
     weir_span one = wr_span_cut(*names, 0, space == SIZE_MAX ? names->len : space);
@@ -145,7 +146,7 @@ uint64_t wr_images_tokens(const struct wr_image_rule *rule, weir_span names)
     uint64_t tokens = 0;
     weir_span file;
 
-    while (rule && wr_images_next(&names, &file, &size))
+    while (rule && images_next(&names, &file, &size))
         tokens += wr_image_tokens(rule, size, WR_DETAIL_AUTO);
     return tokens;
 }
@@ -158,7 +159,7 @@ uint64_t wr_images_bytes(const char *dir, weir_span names)
     uint64_t bytes = 0;
     weir_span file;
 
-    while (wr_images_next(&names, &file, &size)) {
+    while (images_next(&names, &file, &size)) {
         if (file.len >= sizeof(name) || !wr_disk_name_is_good(file))
             continue;
         (void)snprintf(name, sizeof(name), "%.*s", (int)file.len, file.ptr);
@@ -217,7 +218,7 @@ weir_status wr_images_load(const char *dir, weir_span names, struct wr_arena *ar
     line->images_count = 0;
     *missing_count = 0;
     while (!status && line->images_count < WR_SESSION_IMAGES_MAX &&
-           wr_images_next(&names, &file, &size)) {
+           images_next(&names, &file, &size)) {
         status = load_file(dir, file, arena, &images[line->images_count]);
         line->images_count += !status;
         *missing_count += status == WEIR_NOTFOUND;

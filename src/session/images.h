@@ -23,9 +23,6 @@ const char *wr_images_type(weir_span bytes);
 WEIR_MUST_USE weir_status wr_images_keep(const char *dir, weir_span bytes, struct wr_buf *names,
                                          struct wr_image_size *size, struct weir_err *err);
 
-/* The next of an event's pictures, taken from the front of `names`. False: there is none. */
-bool wr_images_next(weir_span *names, weir_span *file, struct wr_image_size *size);
-
 /* The bytes of their files, as far as those are there. */
 uint64_t wr_images_bytes(const char *dir, weir_span names);
 
