@@ -679,6 +679,7 @@ static void an_address_that_is_not_read_is_not_repeated(void **state)
         "postgresql://u:zecret/half@h/d",       "postgresql://u:123/zecret@h/d",
         "postgresql://u@h/d?password=zecret&x", "postgresql://u@h/d?zecret=1",
     };
+    struct wr_pg_link link;
 
     (void)state;
     for (size_t i = 0; i < WR_COUNT_OF(urls); i++) {
@@ -689,6 +690,9 @@ static void an_address_that_is_not_read_is_not_repeated(void **state)
         assert_int_equal(trouble, WEIR_TROUBLE_DENIED);
         assert_null(strstr(err.text, "zecret"));
     }
+    /* Nobody need be named. */
+    assert_int_equal(wr_pg_link_open(&link, "postgresql:///d?host=/nowhere", 0, NULL), WEIR_OK);
+    wr_pg_link_close(&link);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
