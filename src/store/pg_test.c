@@ -202,6 +202,7 @@ static void what_was_said_comes_back(void **state)
     struct wr_ledger_which which = {.tenant = LOCAL, .session = WR_LIT("s"), .is_last = true};
     struct wr_ledger_row said;
     struct weir_gc_report report;
+    struct weir_err err = {.text = ""};
 
     for (int i = 1; i <= 10; i++)
         add_row(f, "s", i, grow_body(f, 30000, (uint64_t)i), WR_LIT("shorter"));
@@ -212,6 +213,10 @@ static void what_was_said_comes_back(void **state)
     assert_true(number(f, "SELECT sum(text_bytes)::bigint FROM weir.piece") < 600000);
     which.tenant = WR_LIT("other");
     assert_int_equal(wr_ledger_said(f->ledger, &which, &said, NULL), WEIR_NOTFOUND);
+    run(f, "UPDATE weir.piece SET data = substr(data, 2)");
+    which.tenant = LOCAL;
+    assert_int_not_equal(wr_ledger_said(f->ledger, &which, &said, &err), WEIR_OK);
+    assert_string_equal(err.text, "what the request said is damaged in the store");
     assert_int_equal(weir_store_purge(f->store, LOCAL, WR_LIT("s"), &report, NULL), WEIR_OK);
     assert_int_equal(number(f, "SELECT count(*) FROM weir.piece"), 0);
 }

@@ -104,6 +104,7 @@ static const struct {
     {"case by inline option", FIVE, NULL, 0, 0, "(?i)THREE", 0, "3:three\n", 0},
     {"characters, not bytes", "na\xC3\xAFve\n", NULL, 0, 0, "na.ve", 0, "1:na\xC3\xAFve\n", 0},
     {"a line that is not UTF-8 is searched too", "x\xFFy\n", NULL, 0, 0, "y", 0, "1:x\xFFy\n", 0},
+    {"a pattern with groups", FIVE, NULL, 0, 0, "(t)(w)", 0, "2:two\n", 0},
     {"a wrong pattern", FIVE, NULL, 0, 0, "(", 0, NULL, WEIR_SYNTAX},
 };
 

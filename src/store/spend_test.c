@@ -5,6 +5,7 @@
 #include <cmocka.h>
 
 #include "base/calendar.h"
+#include "base/limits.h"
 #include "base/span.h"
 #include "tests/test_dir.h"
 #include "tests/test_postgres.h"
@@ -338,6 +339,22 @@ static void old_counters_are_forgotten(void **state)
     assert_int_equal(wr_ledger_settle(f->ledgers[0], r.ticket, -1, 1, NULL), WEIR_INVALID);
 }
 
+static void a_name_has_its_bounds(void **state)
+{
+    struct fixture *f = fixture_of(state);
+    struct wr_spend_request r = request_of("user:long", "team:long", 1, 1, 1);
+    struct wr_spend_verdict verdict;
+    char name[WR_STORE_NAME_BYTES_MAX + 1];
+
+    memset(name, 'n', sizeof(name));
+    r.scopes[0].name = (weir_span){name, WR_STORE_NAME_BYTES_MAX};
+    assert_false(reserve(f->ledgers[0], &r).is_refused);
+    r.scopes[0].name.len++;
+    assert_int_equal(wr_ledger_reserve(f->ledgers[0], &r, &verdict, NULL), WEIR_INVALID);
+    r.scopes[0].name.len = 0;
+    assert_int_equal(wr_ledger_reserve(f->ledgers[0], &r, &verdict, NULL), WEIR_INVALID);
+}
+
 #define BOTH(test)                                                     \
     cmocka_unit_test_setup_teardown(test, set_up, tear_down),          \
     {                                                                  \
@@ -353,6 +370,7 @@ int main(void)
         BOTH(a_request_is_of_the_period_that_it_began_in),
         BOTH(any_order_of_calls_gives_the_same_sums),
         BOTH(old_counters_are_forgotten),
+        BOTH(a_name_has_its_bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

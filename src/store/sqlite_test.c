@@ -407,6 +407,21 @@ static void a_store_that_may_not_be_written_is_still_read(void **state)
     wr_test_dir_remove(&dir);
 }
 
+/* What was made by somebody else can be no way into SQLite's own tables. */
+static void its_schema_is_not_written_by_hand(void **state)
+{
+    struct wr_test_dir dir = wr_test_dir_new();
+    struct weir_store *store = open_store(dir.path);
+    sqlite3 *handle = wr_sqlite_of(store)->db.handle;
+    (void)state;
+
+    (void)sqlite3_exec(handle, "PRAGMA writable_schema = ON", NULL, NULL, NULL);
+    assert_int_not_equal(
+        sqlite3_exec(handle, "UPDATE sqlite_schema SET sql = sql", NULL, NULL, NULL), SQLITE_OK);
+    weir_store_close(store);
+    wr_test_dir_remove(&dir);
+}
+
 /* Everything is asked of the damaged file: no crash, no wrong text; damage found. */
 static bool notices_damage(const char *dir)
 {
@@ -764,6 +779,7 @@ int main(void)
         cmocka_unit_test(a_full_disk_keeps_what_was_stored),
         cmocka_unit_test(a_full_file_keeps_what_was_stored),
         cmocka_unit_test(a_store_that_may_not_be_written_is_still_read),
+        cmocka_unit_test(its_schema_is_not_written_by_hand),
         cmocka_unit_test(damage_is_noticed_page_by_page),
         cmocka_unit_test(a_text_changed_on_disk_is_corrupt),
         cmocka_unit_test(a_damaged_text_is_healed_by_the_next_commit),
