@@ -113,7 +113,7 @@ const struct wr_option *wr_option_of_letter(const struct wr_command *command, ch
 /* Calls `each` with every word of `words`, then has `list` do so; either may be NULL. */
 void wr_words_each(const char *words, wr_words_fn *list, wr_word_fn *each, void *user);
 
-/* ---- help, the manual and completion (help.c, complete.c) ---- */
+/* ---- help, the manual and completion (help.c, cmd_completion.c) ---- */
 
 void wr_help_print(const struct wr_command *command, struct wr_buf *out);
 
