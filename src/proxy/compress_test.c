@@ -150,6 +150,8 @@ static void put_log(struct wr_buf *body)
 static bool keeps_log(const struct wr_compress *compress, const char *words, struct wr_buf *answer)
 {
     const char *log = strstr(words, "LOG");
+    struct wr_arena arena;
+    struct wr_json doc;
     struct wr_buf body;
 
     wr_buf_init(&body, WR_CALL_PAGE_BODY_BYTES_MAX);
@@ -158,6 +160,9 @@ static bool keeps_log(const struct wr_compress *compress, const char *words, str
     wr_buf_text(&body, log + 3);
     wr_buf_init(answer, WR_CALL_PAGE_ANSWER_BYTES_MAX);
     assert_int_equal(wr_compress_answer(compress, wr_buf_view(&body), answer), 200);
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    assert_int_equal(wr_json_parse(&doc, &arena, wr_buf_view(answer), NULL, NULL), WEIR_OK);
+    wr_arena_release(&arena);
     wr_buf_release(&body);
     return wr_span_find(wr_buf_view(answer), WR_LIT("00450 src/"), 0) != SIZE_MAX;
 }
