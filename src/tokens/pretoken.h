@@ -49,11 +49,6 @@ typedef uint64_t wr_pretoken_many_fn(const uint8_t *at, unsigned len);
 /* What cuts as the scanner does on this machine; NULL: nothing. */
 wr_pretoken_many_fn *wr_pretoken_many_of(wr_pretoken_fn *scanner);
 
-#if defined(__x86_64__)
-/* Call only where the machine has AVX2. */
-wr_pretoken_many_fn wr_pretoken_o200k_avx2, wr_pretoken_cl100k_avx2, wr_pretoken_qwen2_avx2;
-#endif
-
 /* ---- unicode class ----
  *
  * What a pre-tokenizer asks of the character at a place in UTF-8 text.
