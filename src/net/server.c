@@ -62,7 +62,8 @@ static void on_closed(uv_handle_t *handle)
 {
     struct wr_conn *conn = handle->data;
     wr_request_reader_free(conn->reader);
-    wr_tls_conn_free(conn->tls);
+    if (conn->tls)
+        wr_tls_conn_free(conn->tls);
     wr_outflow_release(&conn->out);
     wr_buf_release(&conn->ahead);
     free(conn);
