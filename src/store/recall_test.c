@@ -100,6 +100,8 @@ static const struct {
     {"around matches that are apart", "a\nx\nb\nc\nd\nx\ne\n", NULL, 0, 0, "x", 1,
      "1-a\n2:x\n3-b\n--\n5-d\n6:x\n7-e\n", 0},
     {"a pattern within lines", FIVE, "3-4", 0, 0, "o|e", 9, "3:three\n4:four\n", 0},
+    {"around a match, but not before the lines asked for", FIVE, "2-4", 0, 0, "two", 1,
+     "2:two\n3-three\n", 0},
     {"a pattern within the tail", FIVE, NULL, 0, 2, "o|e", 0, "4:four\n5:five\n", 0},
     {"case by inline option", FIVE, NULL, 0, 0, "(?i)THREE", 0, "3:three\n", 0},
     {"characters, not bytes", "na\xC3\xAFve\n", NULL, 0, 0, "na.ve", 0, "1:na\xC3\xAFve\n", 0},
