@@ -35,11 +35,6 @@ static inline bool wr_is_digit(char c)
     return wr_ascii_is(c, WR_ASCII_DIGIT);
 }
 
-static inline bool wr_is_lower(char c)
-{
-    return wr_ascii_is(c, WR_ASCII_LOWER);
-}
-
 static inline bool wr_is_upper(char c)
 {
     return wr_ascii_is(c, WR_ASCII_UPPER);

@@ -235,7 +235,6 @@ enum {
     WR_NET_REPLAYED_BYTES_MAX = 4 * 1024 * 1024, /* of an unread body, kept to be sent again */
     WR_NET_CONNECT_MS_MAX = 30 * 1000,           /* to reach the upstream */
     WR_NET_UPSTREAM_CONNECTIONS_MAX = 256,       /* idle ones that are kept for the next request */
-    WR_NET_TLS_FILE_BYTES_MAX = 1024 * 1024,     /* a certificate or key, with its chain */
     WR_NET_TLS_RECORD_BYTES = 16 * 1024,         /* plain text of one record of TLS */
     WR_NET_EVENT_BYTES_MAX = 1024 * 1024,        /* one event of a stream, where it is read along */
     WR_NET_FRAME_HEADERS_BYTES_MAX = 128 * 1024, /* of one frame of an AWS event stream */
@@ -390,7 +389,6 @@ enum {
     WR_COMPARE_CHECK_MS_MAX = 10 * 60 * 1000, /* for a check to end */
     WR_COMPARE_END_MS_MAX = 10 * 1000,        /* for an agent that is told to end, to do so */
     WR_COMPARE_MEMORY_BYTES_MAX = 256 * 1024 * 1024, /* what is kept of all runs */
-    WR_COMPARE_SUITE_BYTES_MAX = 4 * 1024 * 1024,    /* what the suite's script prints */
 
     /* launch */
     WR_LAUNCH_LOCK_BYTES_MAX = 16 * 1024, /* of the file by which a server is found */
