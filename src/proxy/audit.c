@@ -50,14 +50,16 @@ struct wr_audit *wr_audit_open(const char *path)
     return audit;
 }
 
-void wr_audit_close(struct wr_audit *audit)
+uint64_t wr_audit_close(struct wr_audit *audit)
 {
     if (!audit)
-        return;
+        return 0;
     for (size_t i = 0; i < audit->often_count; i++)
         tell_often(audit, &audit->often[i]);
+    uint64_t lost_count = audit->lost_count;
     (void)close(audit->fd);
     free(audit);
+    return lost_count;
 }
 
 /* One write a line: with O_APPEND those of several processes do not mix. */

@@ -26,7 +26,7 @@ struct wr_act {
 
 /* NULL: the file cannot be written; errno says why. Several processes may have it open. */
 struct wr_audit *wr_audit_open(const char *path);
-void wr_audit_close(struct wr_audit *audit);         /* NULL is fine */
+uint64_t wr_audit_close(struct wr_audit *audit);     /* as wr_log_close() */
 uint64_t wr_audit_take_lost(struct wr_audit *audit); /* lines, since it was asked last */
 
 /* NULL is fine, here and below: then nobody is told. */

@@ -292,15 +292,17 @@ uint64_t wr_log_take_lost(struct wr_log *log)
     return count;
 }
 
-void wr_log_close(struct wr_log *log)
+uint64_t wr_log_close(struct wr_log *log)
 {
     if (!log)
-        return;
+        return 0;
     wr_log_flush(log);
+    uint64_t lost_count = log->lost_count;
     if (log->fd >= 0)
         (void)close(log->fd);
     wr_buf_release(&log->gathered);
     free(log);
+    return lost_count;
 }
 
 /* ==== rows and notes into the store ====

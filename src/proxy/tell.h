@@ -22,7 +22,10 @@ struct wr_log;
 
 /* Opens or makes the file (0600). NULL: it cannot be; errno says why. */
 struct wr_log *wr_log_open(const char *path);
-void wr_log_close(struct wr_log *log); /* writes what is gathered; NULL is fine */
+/* Writes what is gathered, and gives the lines that were lost since it was asked last. NULL is
+ * fine.
+ */
+uint64_t wr_log_close(struct wr_log *log);
 
 /* A line, LF included. */
 void wr_log_add(struct wr_log *log, weir_span line);

@@ -620,9 +620,9 @@ static void free_service(struct worker *w)
     wr_traffic_page_free(s->traffic);
     wr_steer_page_free(s->steer);
     wr_call_page_free(s->calls);
-    wr_log_close(s->log);
+    atomic_fetch_add(&w->options->metrics->log_lines_lost, wr_log_close(s->log));
     note_act(w, "stop", false);
-    wr_audit_close(s->audit);
+    atomic_fetch_add(&w->options->metrics->audit_lines_lost, wr_audit_close(s->audit));
     wr_ledger_writer_free(s->ledger);
     wr_arena_release(&s->events);
     wr_buf_release(&s->line);
