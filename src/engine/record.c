@@ -60,6 +60,8 @@ void wr_record_forget(struct wr_record *record)
     record->sent_bytes = was.sent_bytes;
     record->retries_count = was.retries_count;
     record->retry_reason = was.retry_reason;
+    record->own_lost = was.own_lost; /* what the first try said of the request before */
+    record->own_step = was.own_step;
 }
 
 void wr_record_settle(struct wr_record *record)

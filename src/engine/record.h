@@ -264,6 +264,7 @@ struct wr_record {
     uint64_t own_left;       /* that were left out for good, */
     uint64_t own_misfits;    /* that did not fit what the client sent, */
     uint64_t own_lost;       /* and that are gone, or of its own answer could not be kept */
+    weir_span own_step;      /* why it is a step whatever the engine finds; empty: it is not */
     uint64_t own_text_bytes; /* and what the others brought */
     uint64_t steps_count;    /* of the session so far */
     uint64_t blind_odds_pct; /* of the table's, that were learnt for the session; 0: none were */

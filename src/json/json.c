@@ -72,7 +72,7 @@ static size_t read_escape(weir_span rest, char out[4], size_t *out_bytes)
 static wr_copy_plain_fn *pick_copy(void)
 {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2"))
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi"))
         return wr_copy_plain_avx2;
 #endif
     return wr_copy_plain_scalar;

@@ -371,7 +371,6 @@ bool wr_exchange_sends_again(struct wr_exchange *ex, enum wr_fetch_result result
  *   63        31              24 23                    0
  *   | tag     | exchanges       | part of their hash   |
  */
-
 enum { WAYS = 4, TAG_SHIFT = 32, VIEWED_SHIFT = 30, REASON_SHIFT = 24, REASONS_MAX = 63 };
 enum { FROM_SHIFT = 12, OWN_COUNT_SHIFT = 24, OWN_COUNT_MAX = 255 };
 
@@ -414,40 +413,47 @@ static _Atomic uint64_t *set_of(_Atomic uint64_t *entries, uint64_t hash)
     return &entries[hash % (WR_PROXY_DEPARTURES_MAX / WAYS) * WAYS];
 }
 
-/* NULL: nothing is noted of it. */
-static _Atomic uint64_t *find_entry(_Atomic uint64_t *entries, uint64_t hash)
+/* The word of that hash, and its place; 0: nothing is noted of it. */
+static uint64_t find_entry(_Atomic uint64_t *entries, uint64_t hash, _Atomic uint64_t **place)
 {
-    _Atomic uint64_t *set = set_of(entries, hash);
-
-    for (size_t i = 0; i < WAYS; i++) {
-        uint64_t word = atomic_load(&set[i]);
+    *place = set_of(entries, hash);
+    for (size_t i = 0; i < WAYS; i++, ++*place) {
+        uint64_t word = atomic_load(*place);
         if (word && tag_of(word) == tag_of(hash))
-            return &set[i];
+            return word;
     }
-    return NULL;
+    return 0;
 }
 
-/* `word` has the tag of the hash. */
+static uint64_t read_entry(_Atomic uint64_t *entries, uint64_t hash)
+{
+    _Atomic uint64_t *place;
+    return find_entry(entries, hash, &place);
+}
+
+static void clear_entry(_Atomic uint64_t *entries, uint64_t hash)
+{
+    _Atomic uint64_t *place;
+    uint64_t word = find_entry(entries, hash, &place);
+    if (word) /* and nobody has taken the place meanwhile */
+        (void)atomic_compare_exchange_strong(place, &word, 0);
+}
+
+/* `word` has the tag of the hash. Where no place is free one gives way, not always the same. */
 static void put_entry(_Atomic uint64_t *entries, uint64_t hash, uint64_t word)
 {
-    _Atomic uint64_t *set = set_of(entries, hash), *place = find_entry(entries, hash);
+    _Atomic uint64_t *set = set_of(entries, hash), *place, *free_place = NULL;
+    uint64_t mixed = word;
 
-    for (size_t i = 0; i < WAYS && !place; i++)
-        if (!atomic_load(&set[i]))
-            place = &set[i];
-    if (!place)
-        place = &set[hash >> TAG_SHIFT & (WAYS - 1)]; /* whoever is there gives way */
+    for (size_t i = 0; i < WAYS; i++) {
+        uint64_t there = atomic_load(&set[i]);
+        mixed ^= there;
+        if (!there)
+            free_place = &set[i];
+    }
+    if (!find_entry(entries, hash, &place))
+        place = free_place ? free_place : &set[(mixed ^ mixed >> TAG_SHIFT) & (WAYS - 1)];
     atomic_store(place, word);
-}
-
-static _Atomic uint64_t *find_departure(struct wr_departures *departures, uint64_t hash)
-{
-    return find_entry(departures->entries, hash);
-}
-
-static void put(struct wr_departures *departures, uint64_t hash, const struct wr_departure *d)
-{
-    put_entry(departures->entries, hash, pack(hash, d));
 }
 
 /* ---- how one leaves ---- */
@@ -492,23 +498,20 @@ void wr_departures_note(struct wr_departures *departures, const struct wr_record
                         const struct wr_departure *departure)
 {
     uint64_t hash = hash_of(record);
-    _Atomic uint64_t *place = find_departure(departures, hash);
-    _Atomic uint64_t *unread = find_departure(departures, hash_of_session(record));
+    struct wr_departure d = *departure;
 
-    if (unread)
-        atomic_store(unread, 0);
-    if (!departure->is_other) {
-        if (place)
-            atomic_store(place, 0);
+    clear_entry(departures->entries, hash_of_session(record));
+    if (!d.is_other) {
+        clear_entry(departures->entries, hash);
         return;
     }
-    struct wr_departure d = *departure;
-    if (place && d.from) { /* turns that left whole before are not in the store either */
-        struct wr_departure before = unpack(atomic_load(place));
+    uint64_t word = read_entry(departures->entries, hash);
+    if (word && d.from) { /* turns that left whole before are not in the store either */
+        struct wr_departure before = unpack(word);
         if (before.from && before.from < d.from)
             d.from = before.from;
     }
-    put(departures, hash, &d);
+    put_entry(departures->entries, hash, pack(hash, &d));
 }
 
 void wr_departures_note_unread(struct wr_departures *departures, const struct wr_record *record)
@@ -516,23 +519,24 @@ void wr_departures_note_unread(struct wr_departures *departures, const struct wr
     struct wr_departure whole = wr_departure_whole(0);
 
     if (record->session.len)
-        put(departures, hash_of_session(record), &whole);
+        put_entry(departures->entries, hash_of_session(record),
+                  pack(hash_of_session(record), &whole));
 }
 
 void wr_departures_add_reason(struct wr_departures *departures, const struct wr_record *record,
                               weir_span reason)
 {
     uint64_t hash = hash_of(record);
-    _Atomic uint64_t *place = find_departure(departures, hash);
+    uint64_t word = read_entry(departures->entries, hash);
     struct wr_departure d = {.is_other = true, .from = 1, .to = 0};
 
-    if (place)
-        d = unpack(atomic_load(place));
+    if (word)
+        d = unpack(word);
     d.reason = WR_STEP_BACK + 1;
     for (unsigned i = 0; i < WR_STEP_BACK; i++)
         if (wr_span_is(reason, wr_step_reason_text((enum wr_step_reason)i)))
             d.reason = i + 1;
-    put(departures, hash, &d);
+    put_entry(departures->entries, hash, pack(hash, &d));
 }
 
 /* ---- the next one ---- */
@@ -559,6 +563,14 @@ static bool changes_turns(const struct wr_departure *d, const struct wr_record *
     return false;
 }
 
+static void make_step(struct wr_record *record, const struct wr_transcript *transcript,
+                      weir_span reason)
+{
+    record->is_step = true;
+    record->step_reason = reason;
+    record->step_turn = transcript->turns_count ? transcript->turns_count - 1 : 0;
+}
+
 static void declare(struct wr_departures *departures, struct wr_record *record,
                     const struct wr_transcript *transcript, bool is_viewed)
 {
@@ -566,27 +578,22 @@ static void declare(struct wr_departures *departures, struct wr_record *record,
 
     if (record->not_read.ptr || transcript->is_delta)
         return;
+    if (record->own_step.len && !record->is_step)
+        make_step(record, transcript, record->own_step);
     for (size_t i = 0; i < WR_COUNT_OF(hashes) && !record->is_step; i++) {
-        _Atomic uint64_t *place = find_departure(departures, hashes[i]);
-        uint64_t word = place ? atomic_load(place) : 0;
+        uint64_t word = read_entry(departures->entries, hashes[i]);
         struct wr_departure d = unpack(word);
-        if (!word ||
-            (!d.reason && d.is_viewed == is_viewed && !changes_turns(&d, record, transcript)))
-            continue;
-        record->is_step = true;
-        record->step_reason = wr_span_of(
-            wr_step_reason_text(d.reason ? (enum wr_step_reason)(d.reason - 1) : WR_STEP_BACK));
-        record->step_turn = transcript->turns_count ? transcript->turns_count - 1 : 0;
+        unsigned reason = d.reason ? d.reason - 1 : WR_STEP_BACK;
+        if (word && (d.reason || d.is_viewed != is_viewed || changes_turns(&d, record, transcript)))
+            make_step(record, transcript,
+                      wr_span_of(wr_step_reason_text((enum wr_step_reason)reason)));
     }
 }
 
 void wr_departures_declare(struct wr_record *record, const struct wr_transcript *transcript)
 {
-    if (record->is_step || record->deed != WR_DEED_PROJECTED)
-        return;
-    record->is_step = true;
-    record->step_reason = wr_span_of(wr_step_reason_text(WR_STEP_BACK));
-    record->step_turn = transcript->turns_count ? transcript->turns_count - 1 : 0;
+    if (!record->is_step && record->deed == WR_DEED_PROJECTED)
+        make_step(record, transcript, wr_span_of(wr_step_reason_text(WR_STEP_BACK)));
 }
 
 /* ---- what the proxy's own recall adds ---- */
@@ -617,16 +624,15 @@ void wr_departures_note_own(struct wr_departures *departures, const struct wr_re
 {
     uint64_t hash = hash_of(record);
 
-    if (!added->is_known || (!added->definition && !find_entry(departures->own, hash)))
+    if (!added->is_known || (!added->definition && !read_entry(departures->own, hash)))
         return;
     put_entry(departures->own, hash, pack_definition(hash, added->definition));
     for (uint32_t i = 0; i < added->extents_count; i++) {
         hash = hash_of_extent(record, &added->extents[i]);
-        _Atomic uint64_t *place = find_entry(departures->own, hash);
         if (!i)
             put_entry(departures->own, hash, pack_extent(hash, &added->extents[i]));
-        else if (place)
-            atomic_store(place, 0);
+        else
+            clear_entry(departures->own, hash);
     }
 }
 
@@ -635,18 +641,18 @@ static bool differs_own(struct wr_departures *departures, const struct wr_record
                         const struct wr_own_added *added, uint32_t *lost_count)
 {
     uint64_t hash = hash_of(record);
-    _Atomic uint64_t *place = added->is_known ? find_entry(departures->own, hash) : NULL;
+    uint64_t before = added->is_known ? read_entry(departures->own, hash) : 0;
 
     *lost_count = 0;
-    if (!place)
+    if (!before)
         return false;
-    bool differs = atomic_load(place) != pack_definition(hash, added->definition);
+    bool differs = before != pack_definition(hash, added->definition);
     for (uint32_t i = 0; i < added->extents_count; i++) {
         hash = hash_of_extent(record, &added->extents[i]);
-        place = find_entry(departures->own, hash);
-        if (!place)
+        before = read_entry(departures->own, hash);
+        if (!before)
             continue;
-        uint64_t before = atomic_load(place), now = pack_extent(hash, &added->extents[i]);
+        uint64_t now = pack_extent(hash, &added->extents[i]);
         uint32_t count_before = before >> OWN_COUNT_SHIFT & OWN_COUNT_MAX;
         uint32_t count_now = now >> OWN_COUNT_SHIFT & OWN_COUNT_MAX;
         *lost_count = count_before > count_now ? count_before - count_now : 0;
@@ -660,12 +666,12 @@ void wr_departures_compare_own(struct wr_departures *departures, struct wr_recor
 {
     uint32_t missing_count;
     bool differs = differs_own(departures, record, added, &missing_count);
-
-    record->own_lost = lost_count > missing_count ? lost_count : missing_count;
-    if (record->own_lost || differs)
-        wr_departures_add_reason(departures, record,
-                                 record->own_lost || !added->definition ? WR_LIT("store")
-                                                                        : WR_LIT("back"));
+    lost_count = lost_count < missing_count ? missing_count : lost_count;
+    if (record->own_lost < lost_count)
+        record->own_lost = lost_count;
+    if (lost_count || differs)
+        record->own_step = wr_span_of(
+            wr_step_reason_text(lost_count || !added->definition ? WR_STEP_STORE : WR_STEP_BACK));
 }
 
 struct wr_departure wr_departures_tell(struct wr_departures *departures, struct wr_record *record,

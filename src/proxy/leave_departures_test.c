@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -276,7 +277,7 @@ static struct wr_own_added added_of(uint64_t tool, uint32_t count, const char *p
 
     for (uint32_t end = count; end && added.extents_count < WR_OWN_EXTENTS_MAX; end--) {
         struct wr_own_extent *extent = &added.extents[added.extents_count++];
-        extent->answers = (uint64_t)end << 40;
+        extent->answers = end * UINT64_C(0x9E3779B97F4A7C15); /* as a hash */
         for (const char *put = puts; *put; put++)
             if ((uint32_t)(*put - '0') < end) {
                 extent->puts = extent->puts * 31 + (uint64_t)*put;
@@ -361,6 +362,59 @@ static void what_own_recall_adds_is_noted_anew_with_each_request(void **state)
     free(departures);
 }
 
+/* Nothing of it is for others before it has left; what is sent again after a refusal says it too.
+ */
+static void what_differs_is_the_requests_own_until_it_leaves(void **state)
+{
+    struct wr_departures *departures = departures_new();
+    struct wr_own_added first = added_of(ONE, 2, "01"), less = added_of(ONE, 3, "0");
+    struct request stays, again;
+    const char *reason;
+    (void)state;
+
+    make(&stays, "one", "");
+    wr_departures_note_own(departures, &stays.record, &first);
+    wr_departures_compare_own(departures, &stays.record, &less, 0);
+    assert_int_equal(compare(departures, "one", &first, 0, &reason), 0);
+    assert_null(reason);
+
+    make(&again, "one", "");
+    wr_departures_compare_own(departures, &again.record, &less, 0);
+    wr_departures_note_own(departures, &again.record, &less);
+    wr_record_forget(&again.record);
+    again.record.session = WR_LIT("one");
+    wr_departures_compare_own(departures, &again.record, &less, 0);
+    (void)wr_departures_tell(departures, &again.record, &again.transcript, true, true);
+    assert_int_equal(again.record.own_lost, 1);
+    assert_true(again.record.is_step);
+    assert_true(wr_span_is(again.record.step_reason, "store"));
+    free(departures);
+}
+
+/* Whoever has no room takes another's place, now and then that of its own tool, and is not read as
+ * another. */
+static void a_full_table_of_own_recall_still_takes_the_newest(void **state)
+{
+    struct wr_departures *departures = departures_new();
+    struct wr_own_added added = added_of(ONE, 2, "01"), less = added_of(ONE, 3, "0");
+    unsigned found_count = 0, all_count = 3 * WR_PROXY_DEPARTURES_MAX;
+    const char *reason;
+    (void)state;
+
+    for (unsigned i = 0; i < all_count; i++) {
+        char name[32];
+        struct request r;
+        (void)snprintf(name, sizeof(name), "session %u", i);
+        make(&r, name, "");
+        wr_departures_note_own(departures, &r.record, &added);
+        assert_int_equal(compare(departures, name, &added, 0, &reason), 0);
+        assert_null(reason);
+        found_count += compare(departures, name, &less, 0, &reason) == 1;
+    }
+    assert_true(found_count > all_count / 100 * 99);
+    free(departures);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -373,6 +427,8 @@ int main(void)
         cmocka_unit_test(a_full_table_still_takes_the_newest),
         cmocka_unit_test(what_own_recall_adds_is_compared_with_the_request_before),
         cmocka_unit_test(what_own_recall_adds_is_noted_anew_with_each_request),
+        cmocka_unit_test(what_differs_is_the_requests_own_until_it_leaves),
+        cmocka_unit_test(a_full_table_of_own_recall_still_takes_the_newest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
