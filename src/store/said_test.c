@@ -3,6 +3,8 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/span.h"
 #include "tests/test_dir.h"
@@ -89,6 +91,39 @@ static void a_piece_ends_where_the_rule_says(void **state)
         assert_int_equal(bytes, cut_by_rule(rest));
         rest = wr_span_cut(rest, bytes, rest.len);
     }
+}
+
+/* The first byte behind the least length is looked at like every other. */
+static void a_piece_may_end_at_the_first_byte_looked_at(void **state)
+{
+    struct fixture *f = *state;
+    enum { FIRST_END = 2048 + 1 };
+
+    grow_body(f, 200 * 1000, 4);
+    weir_span text = wr_buf_view(&f->body);
+    size_t at = 0;
+    while (at + FIRST_END < text.len &&
+           cut_by_rule(wr_span_cut(text, at, at + FIRST_END + 1)) != FIRST_END)
+        at++;
+    assert_true(at + FIRST_END < text.len);
+    assert_int_equal(wr_said_cut(wr_span_cut(text, at, text.len)), FIRST_END);
+}
+
+/* A page follows the text that nobody may read. */
+static void nothing_is_read_behind_the_text(void **state)
+{
+    static const size_t text_bytes[] = {1, 1983, 1984, 1985, 2047, 2048, 2049, 4096};
+    size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    (void)state;
+
+    char *pages = mmap(NULL, 2 * page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(pages != MAP_FAILED);
+    assert_int_equal(mprotect(pages + page_bytes, page_bytes, PROT_NONE), 0);
+    for (size_t i = 0; i < WR_COUNT_OF(text_bytes); i++) {
+        weir_span text = {pages + page_bytes - text_bytes[i], text_bytes[i]};
+        assert_int_equal(wr_said_cut(text), text.len);
+    }
+    assert_int_equal(munmap(pages, 2 * page_bytes), 0);
 }
 
 static void add(struct fixture *f, const char *session, int64_t time_ms, weir_span came,
@@ -272,6 +307,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_piece_ends_where_the_rule_says, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_piece_may_end_at_the_first_byte_looked_at, set_up,
+                                        tear_down),
+        cmocka_unit_test(nothing_is_read_behind_the_text),
         cmocka_unit_test_setup_teardown(a_cut_depends_on_what_is_near_alone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_was_said_comes_back_byte_for_byte, set_up, tear_down),
         cmocka_unit_test_setup_teardown(another_tenant_gets_nothing, set_up, tear_down),
