@@ -397,6 +397,25 @@ static void bounds_are_kept(void **state)
     assert_int_equal(weir_recall_select(WR_LIT(FIVE), &options, &recalled, NULL), WEIR_LIMIT);
 }
 
+/* What a search leaves in memory is no match of the next one: the same memory is used again. */
+static void lines_behind_the_last_match_are_none(void **state)
+{
+    struct weir_recall_options every = {.pattern = WR_LIT("o|e")};
+    struct weir_recall_options first = {.pattern = WR_LIT("one"), .context_lines = 4};
+    struct weir_recalled recalled;
+    (void)state;
+
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(weir_recall_select(WR_LIT(FIVE), &every, &recalled, NULL), WEIR_OK);
+        assert_int_equal(recalled.matches_count, 5);
+        weir_recalled_release(&recalled);
+        assert_int_equal(weir_recall_select(WR_LIT(FIVE), &first, &recalled, NULL), WEIR_OK);
+        assert_int_equal(recalled.matches_count, 1);
+        assert_true(wr_span_is(recalled.text, "1:one\n2-two\n3-three\n4-four\n5-five\n"));
+        weir_recalled_release(&recalled);
+    }
+}
+
 /* ---- from a store ---- */
 
 static void a_stored_text_is_recalled(void **state)
@@ -444,6 +463,7 @@ int main(void)
         cmocka_unit_test(a_page_without_room_is_refused),
         cmocka_unit_test(a_pattern_that_takes_for_ever_is_stopped),
         cmocka_unit_test(bounds_are_kept),
+        cmocka_unit_test(lines_behind_the_last_match_are_none),
         cmocka_unit_test(a_stored_text_is_recalled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
