@@ -251,6 +251,27 @@ static void all_rows_are_kept_or_none(void **state)
     free(line);
 }
 
+static void a_body_of_the_largest_size_is_kept(void **state)
+{
+    struct fixture *f = fixture_of(state);
+    struct wr_ledger_which last = {.tenant = LOCAL, .session = WR_LIT("a"), .is_last = true};
+    struct wr_ledger_row row = row_of("a", 1, "{}"), said;
+    char *body = calloc(1, WR_LEDGER_SAID_BYTES_MAX + 1);
+    assert_non_null(body);
+
+    row.came = row.sent = (weir_span){body, WR_LEDGER_SAID_BYTES_MAX};
+    assert_int_equal(wr_ledger_add(f->ledger, &row, 1, NULL), WEIR_OK);
+    assert_int_equal(wr_ledger_said_lost(f->ledger), 0);
+    assert_int_equal(wr_ledger_said(f->ledger, &last, &said, NULL), WEIR_OK);
+    assert_true(wr_span_eq(said.came, row.came) && wr_span_eq(said.sent, row.sent));
+    row.came.len++;
+    assert_int_equal(wr_ledger_add(f->ledger, &row, 1, NULL), WEIR_LIMIT);
+    row.came.len--;
+    row.sent.len++;
+    assert_int_equal(wr_ledger_add(f->ledger, &row, 1, NULL), WEIR_LIMIT);
+    free(body);
+}
+
 static void a_locked_store_keeps_nothing_and_says_so(void **state)
 {
     struct fixture *f = fixture_of(state);
@@ -642,6 +663,7 @@ int main(void)
         BOTH(sessions_come_newest_first),
         BOTH(a_callback_stops_the_reading),
         BOTH(all_rows_are_kept_or_none),
+        BOTH(a_body_of_the_largest_size_is_kept),
         TEST(a_locked_store_keeps_nothing_and_says_so),
         TEST(a_failure_is_not_the_next_ones),
         BOTH(a_session_keeps_its_newest_report),
