@@ -221,6 +221,31 @@ static void what_was_said_comes_back(void **state)
     assert_int_equal(number(f, "SELECT count(*) FROM weir.piece"), 0);
 }
 
+/* 8 MiB fill a group, which is one transaction; the next row begins another. */
+static void bodies_are_kept_in_groups(void **state)
+{
+    enum { BODY_BYTES = 4 * 1024 * 1024, ROWS_COUNT = 3 };
+    struct fixture *f = fixture_of(state);
+    struct wr_ledger_row rows[ROWS_COUNT], said;
+    char *body = calloc(1, BODY_BYTES);
+    assert_non_null(body);
+
+    for (int i = 0; i < ROWS_COUNT; i++)
+        rows[i] = (struct wr_ledger_row){.time_ms = i + 1,
+                                         .tenant = LOCAL,
+                                         .session = WR_LIT("s"),
+                                         .line = WR_LIT("{}"),
+                                         .came = {body, BODY_BYTES}};
+    assert_int_equal(wr_ledger_add(f->ledger, rows, ROWS_COUNT, NULL), WEIR_OK);
+    assert_int_equal(wr_ledger_said_lost(f->ledger), 0);
+    assert_int_equal(number(f, "SELECT count(*) FROM weir.said"), ROWS_COUNT);
+    assert_int_equal(number(f, "SELECT count(DISTINCT xmin::text) FROM weir.said"), 2);
+    struct wr_ledger_which which = {.tenant = LOCAL, .session = WR_LIT("s"), .is_last = true};
+    assert_int_equal(wr_ledger_said(f->ledger, &which, &said, NULL), WEIR_OK);
+    assert_true(wr_span_eq(said.came, rows[0].came));
+    free(body);
+}
+
 /* ---- several at once ---- */
 
 enum { WRITERS = 4, COMMITS = 40 };
@@ -700,6 +725,22 @@ static void an_address_that_is_not_read_is_not_repeated(void **state)
     wr_pg_link_close(&link);
 }
 
+/* One more, and the database is asked. */
+static void so_many_keys_are_noted_and_no_more(void **state)
+{
+    enum { KEYS_MAX = 65536 };
+    struct wr_pg pg = {.asked = NULL};
+    weir_hash key = {{0}};
+    (void)state;
+
+    for (size_t i = 0; i < KEYS_MAX; i++)
+        if (!wr_pg_note_key(&pg, &key, false))
+            fail_msg("no room for key %zu", i);
+    assert_false(wr_pg_note_key(&pg, &key, false));
+    assert_int_equal(pg.asked_count, KEYS_MAX);
+    free(pg.asked);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -710,6 +751,7 @@ int main(void)
         TEST(days_leave_whole),
         TEST(a_day_in_use_leaves_the_next_time),
         TEST(what_was_said_comes_back),
+        TEST(bodies_are_kept_in_groups),
         TEST(writers_wait_and_do_not_fail),
         TEST(a_request_is_one_trip_where_the_last_was),
         TEST(who_is_outrun_takes_over_what_was_kept),
@@ -720,6 +762,7 @@ int main(void)
         TEST(nodes_of_two_releases_share_a_database),
         TEST(what_reads_all_is_given_its_time),
         TEST(who_was_away_is_back_for_all_when_one_has_written),
+        cmocka_unit_test(so_many_keys_are_noted_and_no_more),
         cmocka_unit_test(an_address_that_is_not_read_is_not_repeated),
         cmocka_unit_test(who_cannot_be_reached_is_waited_for_briefly),
         cmocka_unit_test(who_has_no_time_tries_once),
