@@ -61,9 +61,35 @@ static void a_page_that_fits_is_not_room(void **state)
     wr_test_dir_remove(&dir);
 }
 
+/* There is room, and yet nothing can be changed. */
+static void a_store_that_refuses_changes_is_not_well(void **state)
+{
+    struct wr_test_dir dir = wr_test_dir_new();
+    struct weir_store *store;
+    (void)state;
+
+    assert_int_equal(weir_store_open(dir.path, NULL, &store, NULL, NULL), WEIR_OK);
+    struct wr_db *db = &wr_sqlite_of(store)->db;
+    wr_db_start(db);
+    wr_db_exec(db, "CREATE TEMP TRIGGER refuses BEFORE UPDATE ON main.artifact_loss"
+                   " BEGIN SELECT RAISE(FAIL, 'no changes'); END");
+    assert_int_equal(db->code, 0);
+    assert_int_equal(wr_store_probe(store, false, NULL), WEIR_OK);
+    assert_int_not_equal(wr_store_probe(store, true, NULL), WEIR_OK);
+
+    wr_db_start(db);
+    wr_db_exec(db, "DROP TRIGGER refuses");
+    assert_int_equal(db->code, 0);
+    assert_int_equal(wr_store_probe(store, true, NULL), WEIR_OK);
+    assert_int_equal(put_text(store), WEIR_OK);
+    weir_store_close(store);
+    wr_test_dir_remove(&dir);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_page_that_fits_is_not_room)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_page_that_fits_is_not_room),
+                                       cmocka_unit_test(a_store_that_refuses_changes_is_not_well)};
 
     return cmocka_run_group_tests_name("sqlite_commit", tests, NULL, NULL);
 }
