@@ -19,6 +19,7 @@ struct test_run {
 /* What a policy is told beside the request. All 0: nothing but the window. */
 struct test_run_facts {
     uint64_t window_tokens;
+    uint32_t overhead_tokens; /* of each segment, beside its text */
     const struct wr_odds *odds;
     const struct wr_fold_turn *turns; /* of each turn */
     struct wr_fold_prices prices;
@@ -38,11 +39,15 @@ static inline void test_run_open_with(struct test_run *r, weir_span body, const 
     test_transcript_open(&r->test, body);
     const struct wr_transcript *t = &r->test.transcript;
     uint64_t *tokens = WR_ARENA_ARRAY(&r->test.arena, uint64_t, t->segments_count);
-    for (uint32_t i = 0; i < t->segments_count; i++)
+    uint32_t *overheads = WR_ARENA_ARRAY(&r->test.arena, uint32_t, t->segments_count);
+    for (uint32_t i = 0; i < t->segments_count; i++) {
         tokens[i] = test_count(NULL, wr_segment_text(t, &t->segments[i], &r->test.arena));
+        overheads[i] = facts->overhead_tokens;
+    }
     assert_int_equal(wr_ways_read(&r->ways, &r->test.arena, t), WEIR_OK);
     r->input = (struct wr_fold_input){.transcript = t,
                                       .tokens = tokens,
+                                      .overheads = overheads,
                                       .policy = wr_policies_find(r->policies, WR_LIT("p")),
                                       .ways = &r->ways,
                                       .window_tokens = facts->window_tokens,

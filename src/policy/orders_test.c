@@ -231,6 +231,45 @@ static void a_pin_keeps_its_group_and_no_other(void **state)
     wr_buf_release(&body);
 }
 
+/* What was left out comes back with all that its message costs, and the notice of it goes; what had
+ * another form costs no more than its text. At 6,041 tokens all of it fills the window. */
+static void an_undo_counts_what_came_back(void **state)
+{
+    static const char sums_up[] =
+        "policies: {p: {stages: [{stage: summary, at_bp: 8000, head: 1, tail: 2}]}}";
+    static const struct {
+        const char *yaml, *before, *last;
+        uint64_t room_tokens;
+        const char *whole;
+    } undone[] = {{sums_up, "", "", 6041, "45"},
+                  {sums_up, "", "undo", 6041, "012345"},
+                  {sums_up, "", "undo", 6040, "45"},
+                  {policy, "now", "undo", 6041, "012345"}};
+    static struct wr_odds odds;
+    struct wr_buf body;
+    (void)state;
+    assert_int_equal(wr_odds_read(&odds, wr_odds_embedded(), NULL), WEIR_OK);
+    write_body(&body, "");
+    for (size_t i = 0; i < WR_COUNT_OF(undone); i++) {
+        struct wr_fold_turn turns[TURNS] = {{0}};
+        struct test_run_facts facts = {.window_tokens = undone[i].room_tokens,
+                                       .overhead_tokens = 10,
+                                       .odds = &odds,
+                                       .turns = turns};
+        struct test_run r;
+        char whole[READS + 1];
+        turns[TURNS - 2].orders = wr_span_of(undone[i].before);
+        turns[TURNS - 1].orders = wr_span_of(undone[i].last);
+        test_run_open_with(&r, wr_buf_view(&body), undone[i].yaml, &facts);
+        const struct wr_fold *fold = &r.run.fold;
+        whole_results(&r, whole);
+        assert_string_equal(whole, undone[i].whole);
+        assert_int_equal(fold->total_tokens, wr_fold_tokens_from(fold, 0, fold->arrived));
+        test_run_close(&r);
+    }
+    wr_buf_release(&body);
+}
+
 /* Thinking that is bound to what stands before it bars every step inside the loop: what was said
  * stays due. */
 static void bound_thinking_makes_it_wait(void **state)
@@ -304,6 +343,7 @@ int main(void)
         cmocka_unit_test(pins_fit_what_is_meant),
         cmocka_unit_test(what_is_said_is_done),
         cmocka_unit_test(a_pin_keeps_its_group_and_no_other),
+        cmocka_unit_test(an_undo_counts_what_came_back),
         cmocka_unit_test(bound_thinking_makes_it_wait),
         cmocka_unit_test(learned_odds_are_heard),
     };
