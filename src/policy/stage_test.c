@@ -4,9 +4,9 @@
  * A session is words: u user, a answer, then the number of tokens. A result has its call before it:
  * r of a tool that runs commands, o of one that nobody knows, b of Bash, k of the tool `keep`, p of
  * a read of /w/N.c, i of a file of instructions, s of Bash with a text that is always the same, t
- * of Bash with blanks at the ends of lines, w of Bash with other words, e with errors, m with a
- * marker. A + joins a result to the output of the one before. A session that begins with ! offers
- * no recall.
+ * of Bash with blanks at the ends of lines, w of Bash with other words, g of Bash with these words
+ * in its command, e with errors, m with a marker. A + joins a result to the output of the one
+ * before. A session that begins with ! offers no recall.
  */
 #include "policy/stage.h"
 
@@ -62,6 +62,8 @@ static void write_call(struct wr_buf *out, uint32_t id, char what)
         wr_buf_text(out, "{\\\"command\\\":\\\"echo go > /w/AGENTS.md\\\"}\"}}");
     else if (what == 'i')
         wr_buf_text(out, "{\\\"command\\\":\\\"cat /w/AGENTS.md\\\"}\"}}");
+    else if (what == 'g')
+        wr_buf_text(out, "{\\\"command\\\":\\\"./open those gates\\\"}\"}}");
     else
         wr_buf_printf(out, "{\\\"%s\\\":\\\"./step %u\\\"}\"}}", argument, id);
 }
@@ -439,6 +441,12 @@ static const struct {
      13500, "c3:condensed<=2048 c4:condensed<=512 of 2:336"},
     {"select: what was said before that does not", P(SELECT), "u10 a1 u1 r1 r1 b3000 +w3000", 13500,
      "c5:condensed<=512 c6:condensed<=2048 of 2:6"},
+    {"select: the words of the newest commands count", P(SELECT), "u1 g1 +b3000 +w3000", 13500,
+     "c2:condensed<=512 c3:condensed<=2048 of 2:336"},
+    {"select: and the other way round", P(SELECT), "u1 g1 +w3000 +b3000", 13500,
+     "c2:condensed<=2048 c3:condensed<=512 of 2:336"},
+    {"select: those of the turn before do not", P(SELECT), "u1 g1 b3000 +w3000", 13500,
+     "c2:condensed<=512 c3:condensed<=2048 of 2:6"},
     {"select: what fails is worth more", P(SELECT), "u1 e3000 +b3000", 13500,
      "c1:condensed<=2048 c2:condensed<=512 of 2:9"},
     {"select: the other way round too", P(SELECT), "u1 b3000 +e3000", 13500,
@@ -584,6 +592,36 @@ static void a_result_whose_call_nobody_saw_stays(void **state)
     }
 }
 
+#define CALL_OF(id) \
+    "{\"type\":\"function_call\",\"call_id\":\"" id "\",\"name\":\"run\",\"arguments\":\"{}\"},"
+#define RESULT_OF(id)                                      \
+    "{\"type\":\"function_call_output\",\"call_id\":\"" id \
+    "\",\"output\":\"" FIFTY FIFTY FIFTY FIFTY FIFTY FIFTY FIFTY FIFTY FIFTY FIFTY "\"}"
+#define USER(text) "{\"role\":\"user\",\"content\":\"" text "\"},"
+#define CROSSED                                                                                 \
+    "{\"tools\":[{\"type\":\"function\",\"name\":\"weir_recall\"}],\"input\":[" USER("go")      \
+        CALL_OF("a") USER("on") CALL_OF("b") RESULT_OF("a") "," RESULT_OF("b") "," CALL_OF("c") \
+            RESULT_OF("c") "]}"
+
+/* The second call is made before the first has its result: whatever order they are taken in, what
+ * they leave behind is the conversation's. */
+static void groups_that_cross_leave_in_order(void **state)
+{
+    struct test_run r;
+    uint32_t dropped = 0;
+    (void)state;
+
+    test_run_open(&r, wr_span_of(CROSSED), P(DROP), 300);
+    struct wr_fold *fold = &r.run.fold;
+    for (uint32_t i = 0; i < r.test.transcript.segments_count; i++)
+        dropped += fold->segments[i].form == WR_FORM_DROPPED;
+    assert_int_equal(dropped, 4);
+    assert_int_equal(fold->inserts_count, 1);
+    assert_int_equal(fold->inserts[0].before, 2);
+    assert_originals(fold);
+    test_run_close(&r);
+}
+
 /* ---- what they share ---- */
 
 /* Its summary would be longer than the loop. */
@@ -666,6 +704,7 @@ int main(void)
         cmocka_unit_test(stages_write_what_they_left_out),
         cmocka_unit_test(a_line_is_cut_at_a_character),
         cmocka_unit_test(a_result_whose_call_nobody_saw_stays),
+        cmocka_unit_test(groups_that_cross_leave_in_order),
         cmocka_unit_test(texts_that_would_hold_a_condenser_are_too_long),
         cmocka_unit_test(a_loop_that_does_not_fold_is_not_taken),
         cmocka_unit_test(stages_say_when_they_act),
