@@ -562,6 +562,32 @@ static void a_first_request_that_cannot_be_written_leaves_as_it_came(void **stat
     close_world(w);
 }
 
+static weir_status be_outrun(struct weir_store *store, struct weir_batch *batch,
+                             struct weir_err *err)
+{
+    struct test_store *s = (struct test_store *)store;
+    weir_status status = test_store_commit(store, batch, err);
+    store->trouble = s->fails_commit ? WEIR_TROUBLE_OUTRUN : store->trouble;
+    return status;
+}
+
+/* What another committed meanwhile may be read and kept to; a store that is full stays so. */
+static void only_who_is_outrun_begins_anew(void **state)
+{
+    enum { TRIES = 3 };
+    for (int is_outrun = 0; is_outrun < 2; is_outrun++) {
+        struct world *w = open_world(state);
+        struct weir_store_ops ops = *w->store.store.ops;
+        if (is_outrun)
+            ops.commit = be_outrun;
+        w->store.store.ops = &ops;
+        refuse_commits(w);
+        assert_true(ask(w, &gpt, at("cut", NOON_MS))->held[0]);
+        assert_int_equal(w->store.commits, is_outrun ? TRIES : 1);
+        close_world(w);
+    }
+}
+
 static void marks_that_cannot_be_read_leave_the_request_as_it_came(void **state)
 {
     struct world *w = open_world(state);
@@ -611,6 +637,7 @@ int main(void)
         BOTH(a_replaced_store_is_told_how_the_provider_counts),
         BOTH(a_replaced_store_is_told_what_answers_take),
         BOTH(a_first_request_that_cannot_be_written_leaves_as_it_came),
+        BOTH(only_who_is_outrun_begins_anew),
         BOTH(marks_that_cannot_be_read_leave_the_request_as_it_came),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
