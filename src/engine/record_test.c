@@ -132,6 +132,40 @@ static void each_change_is_told_as_it_is(void **state)
     }
 }
 
+static void each_change_is_in_the_report(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(policies); i++) {
+        struct told t;
+        struct wr_buf report, edit;
+        open_told(&t, policies[i]);
+        wr_buf_init(&report, BODY_BYTES_MAX);
+        wr_buf_init(&edit, BODY_BYTES_MAX);
+        wr_record_report(&t.record, &report);
+        for (uint32_t k = 0; k < t.record.changes_count; k++) {
+            const struct wr_record_change *c = &t.record.changes[k];
+            const char *quote = c->handle ? "\"" : "";
+            bool is_in = c->form == WR_FORM_DROPPED;
+            wr_buf_reset(&edit);
+            wr_buf_printf(&edit,
+                          "\n{\"i\":%u,\"form\":\"%s\",\"class\":\"%s\",\"kind\":\"%s\","
+                          "\"handle\":%s%s%s%s%s%s,\"tokens_before\":%llu,\"tokens_after\":%llu,"
+                          "\"reason\":\"%s\",\"rolled_back\":false",
+                          c->segment, wr_form_name(c->form), weir_class_name(c->class_),
+                          weir_kind_name(c->kind), quote, c->handle ? c->handle : "null", quote,
+                          is_in ? ",\"in\":\"" : "", is_in ? c->in : "", is_in ? "\"" : "",
+                          (unsigned long long)c->tokens_before, (unsigned long long)c->tokens_after,
+                          c->reason);
+            if (!wr_span_has(wr_buf_view(&report), wr_buf_view(&edit)))
+                fail_msg("%.*s is not in %.*s", (int)edit.len, edit.bytes, (int)report.len,
+                         report.bytes);
+        }
+        wr_buf_release(&edit);
+        wr_buf_release(&report);
+        close_told(&t);
+    }
+}
+
 /* A message of ours stands for as many segments as name it. */
 static void each_insert_counts_what_it_stands_for(void **state)
 {
@@ -176,6 +210,7 @@ static void what_was_done_is_counted_by_form(void **state)
         assert_int_equal(c->repeat_tool_output_refs, forms[WR_FORM_REFERENCE]);
         assert_int_equal(c->tool_outputs_condensed, forms[WR_FORM_CONDENSED]);
         assert_int_equal(c->artifacts_stored, t.run.run.originals_count);
+        assert_int_equal(c->rehydrated_refs, 0); /* messages of ours are none */
         assert_int_equal(c->segment_rollback_count, 0);
         assert_int_equal(c->full_request_fallback_count, 0);
         close_told(&t);
@@ -248,6 +283,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_change_is_told_as_it_is),
+        cmocka_unit_test(each_change_is_in_the_report),
         cmocka_unit_test(each_insert_counts_what_it_stands_for),
         cmocka_unit_test(what_was_done_is_counted_by_form),
         cmocka_unit_test(what_came_is_counted),
