@@ -18,6 +18,8 @@
 
 #define LONG      "this line is long enough that nobody would say it twice by chance"
 #define SPLIT(at) "a line " at "whose colour ends behind its second word, as programs have it"
+#define FORTY     "forty bytes make this line a long one. A"
+#define SHORT     "forty bytes make this line a long one.A"
 #define OTHER     "another line that is as long as that one and says something else"
 
 /* 0 user, 1 call, 2 result, 3 call, 4 result, 5 user. */
@@ -131,6 +133,22 @@ static const struct {
      CHAT(OTHER OTHER OTHER OTHER OTHER, "x"),
      {FORM(SUMMARISED, 2, "[weir " LONG "]\n[weir " LONG "]")},
      "says the same twice"},
+    {"a line of forty bytes is long",
+     CHAT(FORTY "\\n" OTHER "\\nand more", "x"),
+     {FORM(CAPPED, 2, FORTY "\n" FORTY)},
+     "says the same twice"},
+    {"one may not be made up twice",
+     CHAT(OTHER "\\n" OTHER "\\nand more", "x"),
+     {FORM(CAPPED, 2, FORTY "\n" FORTY)},
+     "says the same twice"},
+    {"nor may any form say one twice that stands there once",
+     CHAT(FORTY "\\n" OTHER "\\nand more", "x"),
+     {FORM(CONDENSED, 2, FORTY "\n" FORTY)},
+     "says the same twice"},
+    {"one of a byte less is short",
+     CHAT(SHORT "\\n" OTHER "\\nand more", "x"),
+     {FORM(CAPPED, 2, SHORT "\n" SHORT)},
+     NULL},
     {"short lines may",
      CHAT("}\\nend\\nand some more of it", "x"),
      {FORM(CAPPED, 2, "}\n}")},
