@@ -216,6 +216,11 @@ static void what_may_be_compressed_is(void **state)
          "\"user\","
          "\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"c\",\"content\":LOG}]}]}",
          false, "headroom_retrieve"},
+        {"a result beside a message that has no role",
+         "{\"model\":\"gpt-4o\"," CCR ",\"messages\":[" GO ",{\"content\":\"x\"},{\"role\":"
+         "\"assistant\",\"content\":null," CALLS
+         "},{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":LOG}]}",
+         true, "\"ccr_hashes\":[]"},
         {"with a session",
          "{\"model\":\"gpt-4o\",\"config\":{\"mode\":\"ccr\",\"session_id\":\"s\"},\"messages\":"
          "[" GO ",{\"role\":\"assistant\",\"content\":null," CALLS

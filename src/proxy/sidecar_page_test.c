@@ -22,6 +22,42 @@ static void a_session_is_kept_in_the_store(void **state)
     test_service_free(s);
 }
 
+/* Only where it can be had again from the store of the server. */
+static void what_is_long_is_taken_out_of_a_request(void **state)
+{
+    enum { LINES = 900 };
+    struct test_service *s = test_service_new("");
+    struct wr_buf events;
+    (void)state;
+
+    wr_buf_init(&events, TEST_BYTES_MAX);
+    wr_buf_text(&events, "{\"events\":[{\"kind\":\"assistant\",\"calls\":[{\"id\":\"c\",\"name\":"
+                         "\"bash\",\"arguments\":\"{\\\"command\\\":\\\"cat "
+                         "log\\\"}\"}]},{\"kind\":\"result\",\"call_id\":\"c\",\"text\":\"");
+    for (int i = 0; i < LINES; i++)
+        wr_buf_printf(&events, "%05d src/mod_%d.py: item %d is fine\\n", i, i % 7, i * 7919 % 1000);
+    wr_buf_text(&events, "\"}]}");
+    wr_buf_byte(&events, '\0');
+    const struct test_call calls[] = {
+        {"it is made", "POST", SESSIONS, "",
+         "{\"id\":\"a\",\"model\":\"gpt-5\",\"tools\":[{\"name\":\"bash\",\"schema\":{\"type\":"
+         "\"object\"}},{\"name\":\"weir_recall\",\"schema\":{\"type\":\"object\",\"properties\":{"
+         "\"handle\":{\"type\":\"string\"}}}}]}",
+         201, NULL, NULL},
+        {"words come", "POST", SESSIONS "/a/events", "",
+         "{\"events\":[{\"kind\":\"user\",\"text\":\"Go.\"}]}", 200, NULL, NULL},
+        {"and are asked", "POST", SESSIONS "/a/render", "", "{\"dialect\":\"chat\"}", 200, "Go.",
+         NULL},
+        {"a log comes", "POST", SESSIONS "/a/events", "", events.bytes, 200, "\"pending\":[]",
+         NULL},
+        {"and is short in the request", "POST", SESSIONS "/a/render", "", "{\"dialect\":\"chat\"}",
+         200, "[weir ", "00450 src/"},
+    };
+    test_calls(s, calls, WR_COUNT_OF(calls));
+    wr_buf_release(&events);
+    test_service_free(s);
+}
+
 static void a_method_that_is_not_there_is_told_which_are(void **state)
 {
     static const struct test_call calls[] = {
@@ -63,6 +99,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_session_is_kept_in_the_store),
+        cmocka_unit_test(what_is_long_is_taken_out_of_a_request),
         cmocka_unit_test(a_method_that_is_not_there_is_told_which_are),
         cmocka_unit_test(without_a_store_there_are_none),
         cmocka_unit_test(the_paths_are_known),
