@@ -309,6 +309,7 @@ static void what_own_recall_adds_is_compared_with_the_request_before(void **stat
         {"one more than there was", ONE, 2, "0", ONE, 3, "01", "back", 0},
         {"as many, but others", ONE, 3, "01", ONE, 3, "12", "back", 0},
         {"the tool is another", ONE, 2, "01", TWO, 3, "01", "back", 0},
+        {"the tool is another by its last bit", ONE, 2, "01", ONE + 1, 3, "01", "back", 0},
         {"the tool is gone", ONE, 2, "01", 0, 0, "", "store", 0},
         {"the tool is there, and was not", 0, 0, "", ONE, 2, "", NULL, 0},
         {"the conversation was rewound further than is noted", ONE, 9, "01", ONE, 2, "0", NULL, 0},
@@ -332,6 +333,67 @@ static void what_own_recall_adds_is_compared_with_the_request_before(void **stat
                      reason ? reason : "no step");
         free(departures);
     }
+}
+
+/* A conversation of very many exchanges: so many are counted, and the rest by their hash. */
+static void so_many_exchanges_are_counted(void **state)
+{
+    static const struct {
+        const char *behaviour;
+        uint32_t before, now;
+        uint64_t lost_count;
+        bool is_same; /* by their hash */
+        const char *reason;
+    } cases[] = {
+        {"as many as are counted", 255, 255, 0, true, NULL},
+        {"one less than that", 255, 254, 1, false, "store"},
+        {"more than are counted", 300, 300, 0, true, NULL},
+        {"less of those", 300, 256, 0, false, "back"},
+        {"less than are counted", 300, 250, 5, false, "store"},
+        {"more than are counted, after one less", 254, 511, 0, false, "back"},
+    };
+    static const char *const sessions[] = {"a", "b", "c", "d", "e", "f"}; /* tags of all kinds */
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(cases) * WR_COUNT_OF(sessions); i++) {
+        size_t at = i / WR_COUNT_OF(sessions);
+        const char *session = sessions[i % WR_COUNT_OF(sessions)];
+        struct wr_departures *departures = departures_new();
+        struct wr_own_added before = added_of(ONE, 1, ""), now = added_of(ONE, 1, "");
+        const char *reason;
+        struct request r;
+        before.extents[0].puts_count = cases[at].before;
+        now.extents[0].puts_count = cases[at].now;
+        now.extents[0].puts = !cases[at].is_same;
+        make(&r, session, "");
+        wr_departures_note_own(departures, &r.record, &before);
+        uint64_t lost_count = compare(departures, session, &now, 0, &reason);
+        if (lost_count != cases[at].lost_count || !reason != !cases[at].reason ||
+            (reason && strcmp(reason, cases[at].reason) != 0))
+            fail_msg("%s, %s: %d are lost, %s", cases[at].behaviour, session, (int)lost_count,
+                     reason ? reason : "no step");
+        free(departures);
+    }
+}
+
+/* What is not known of a request changes nothing; what left with fewer answers is forgotten. */
+static void what_own_recall_adds_is_that_of_the_newest_known(void **state)
+{
+    struct wr_departures *departures = departures_new();
+    struct wr_own_added first = added_of(ONE, 2, "01"), less = added_of(ONE, 3, "0"),
+                        rewound = added_of(ONE, 2, "0"), unknown = {.is_known = false};
+    struct request r;
+    const char *reason;
+    (void)state;
+
+    make(&r, "one", "");
+    wr_departures_note_own(departures, &r.record, &first);
+    wr_departures_note_own(departures, &r.record, &unknown);
+    assert_int_equal(compare(departures, "one", &first, 0, &reason), 0);
+    assert_null(reason);
+    wr_departures_note_own(departures, &r.record, &less);
+    assert_int_equal(compare(departures, "one", &rewound, 0, &reason), 0);
+    assert_null(reason);
+    free(departures);
 }
 
 /* The newest request is what counts, and one that left without the tool counts too. */
@@ -426,6 +488,8 @@ int main(void)
         cmocka_unit_test(no_session_is_noted_for_all),
         cmocka_unit_test(a_full_table_still_takes_the_newest),
         cmocka_unit_test(what_own_recall_adds_is_compared_with_the_request_before),
+        cmocka_unit_test(so_many_exchanges_are_counted),
+        cmocka_unit_test(what_own_recall_adds_is_that_of_the_newest_known),
         cmocka_unit_test(what_own_recall_adds_is_noted_anew_with_each_request),
         cmocka_unit_test(what_differs_is_the_requests_own_until_it_leaves),
         cmocka_unit_test(a_full_table_of_own_recall_still_takes_the_newest),
