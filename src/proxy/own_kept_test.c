@@ -148,6 +148,27 @@ static void what_cannot_be_looked_up_goes_as_it_came(void **state)
     }
 }
 
+/* The text of the exchange alone is gone, and the next answer recalls too: what is lost is told by
+ * the request that came, and not again by the one that goes on from it. */
+static void what_is_lost_is_told_once(void **state)
+{
+    struct test_service *s = test_service_new("");
+    (void)state;
+    begin(s, NULL);
+    s = test_service_again(s, "");
+    change_store(s, "DELETE FROM artifact");
+    test_upstream_says(s, TEST_WHOLE("200 OK", CALLS));
+    test_upstream_says(s, WORDS("Well."));
+    struct test_client *c =
+        test_client_post(s, CHAT, "x-weir-session: one\r\n", WR_LIT(FRONT SAID "]}"));
+    test_until(s, test_is_answered(c) && test_is_told(s, 2));
+    const char *lost = strstr(test_log(s), "\"own_recalls_lost\":1");
+    assert_non_null(lost);
+    if (strstr(lost + 1, "\"own_recalls_lost\""))
+        fail_msg("it is told twice: %s", test_log(s));
+    test_service_free(s);
+}
+
 /* By the process that knows it, for those that do not. */
 static void a_store_that_was_lost_gets_the_session_again(void **state)
 {
@@ -340,12 +361,174 @@ static void what_was_added_can_be_taken_back(void **state)
     wr_own_memos_free(memos);
 }
 
+/* Those with exactly as many bytes as there is room for stay. */
+static void a_session_that_just_fits_stays(void **state)
+{
+    struct wr_own_memos *memos = wr_own_memos_new(10);
+    (void)state;
+
+    struct wr_own_memo *memo = wr_own_memo_of(memos, tenant, SESSION("1"));
+    wr_own_memo_define(memo, some_pin, WR_LIT("{12345678}"));
+    (void)wr_own_memo_of(memos, tenant, SESSION("2"));
+    memo = wr_own_memo_of(memos, tenant, SESSION("1"));
+    assert_int_equal(memo->definition.len, 10);
+    wr_own_memos_free(memos);
+}
+
+/* ---- what the store has ---- */
+
+/* For one session in a store in memory. */
+static struct wr_own_input input_of(struct wr_arena *arena)
+{
+    struct wr_own_input in = {
+        .arena = arena, .tenant = tenant, .session = SESSION("1"), .now_ms = 1};
+
+    wr_arena_init(arena, WR_ARENA_BYTES_MAX);
+    assert_int_equal(weir_store_new_memory(0, &in.store), WEIR_OK);
+    return in;
+}
+
+static void expect_pin(const struct wr_own_input *in, struct weir_pin pin, const char *value)
+{
+    assert_int_equal(wr_own_read_pin(in, &pin), WEIR_OK);
+    if (!wr_span_is(pin.value, value))
+        fail_msg("%.*s is not %s", (int)pin.value.len, pin.value.ptr, value);
+}
+
+/* By the first turn the one that the conversation began with, without it the newest. */
+static void a_definition_is_found_by_its_first_turn_and_without(void **state)
+{
+    struct wr_arena arena;
+    struct wr_own_input in = input_of(&arena);
+    struct weir_pin any = wr_own_pin_of(&in, WR_LIT("m")), first = any, second = any;
+    (void)state;
+
+    first.first_turn.bytes[0] = 1;
+    second.first_turn.bytes[0] = 2;
+    assert_int_equal(wr_own_read_pin(&in, &any), WEIR_NOTFOUND);
+    any = wr_own_pin_of(&in, WR_LIT("m"));
+    assert_true(wr_own_keep_definition(&in, first, WR_LIT("one"), false));
+    expect_pin(&in, any, "one");
+    assert_true(wr_own_keep_definition(&in, second, WR_LIT("two"), false));
+    expect_pin(&in, any, "two");
+    expect_pin(&in, first, "one");
+    assert_false(wr_own_keep_definition(&in, first, WR_LIT("three"), false));
+    assert_false(wr_own_keep_none(&in, first));
+    expect_pin(&in, first, "one");
+    assert_true(wr_own_keep_definition(&in, first, (weir_span){"", 0}, true));
+    expect_pin(&in, first, "");
+    weir_store_close(in.store);
+    wr_arena_release(&arena);
+}
+
+/* Models whose names differ only behind the longest name there is are one. */
+static void a_pin_is_named_by_its_model(void **state)
+{
+    char long_name[WR_MODEL_NAME_BYTES_MAX + 1];
+    struct wr_arena arena;
+    struct wr_own_input in = input_of(&arena);
+    (void)state;
+
+    (void)memset(long_name, 'a', sizeof(long_name));
+    weir_span longer = {long_name, sizeof(long_name)}, longest = {long_name, sizeof(long_name) - 1};
+    assert_true(wr_span_is(wr_own_pin_of(&in, WR_LIT("m")).model, "weir own recall m"));
+    assert_true(wr_span_is(wr_own_pin_of(&in, (weir_span){NULL, 0}).model, "weir own recall "));
+    assert_true(wr_span_eq(wr_own_pin_of(&in, longer).model, wr_own_pin_of(&in, longest).model));
+    longest.len--;
+    assert_false(wr_span_eq(wr_own_pin_of(&in, longer).model, wr_own_pin_of(&in, longest).model));
+    weir_store_close(in.store);
+    wr_arena_release(&arena);
+}
+
+static bool keep_mark(const struct wr_own_input *in, weir_hash key, weir_mark_kind kind,
+                      weir_span value)
+{
+    struct weir_mark mark = {.key = key, .kind = kind, .value = value, .replaces = true};
+    struct weir_batch batch = {
+        .tenant = in->tenant, .session = in->session, .marks = &mark, .marks_count = 1};
+
+    return !weir_store_commit(in->store, &batch, NULL);
+}
+
+/* Of marks at a key only our own, and of those only what names an original. */
+static void an_exchange_is_found_by_its_mark_alone(void **state)
+{
+    weir_hash keys[4] = {{{1}}, {{2}}, {{3}}, {{4}}};
+    char name[WEIR_HANDLE_TEXT_BYTES + 1];
+    const struct wr_own_hit *hits;
+    struct wr_arena arena;
+    struct wr_own_input in = input_of(&arena);
+    weir_handle handle;
+    uint32_t count;
+    (void)state;
+
+    assert_int_equal(weir_handle_of(WR_LIT("an exchange"), &handle), WEIR_OK);
+    weir_handle_format(handle, name);
+    for (int kind = 0; kind < WEIR_MARK_KINDS_COUNT; kind++)
+        if (kind != WEIR_MARK_OWN)
+            assert_true(keep_mark(&in, keys[0], (weir_mark_kind)kind, wr_span_of(name)));
+    assert_true(keep_mark(&in, keys[1], WEIR_MARK_OWN, WR_LIT("no name of an original")));
+    assert_true(keep_mark(&in, keys[2], WEIR_MARK_OWN, wr_span_of(name)));
+    assert_true(wr_own_keep_left(&in, keys[3], handle));
+    assert_int_equal(wr_own_read_hits(&in, keys, WR_COUNT_OF(keys), &hits, &count), WEIR_OK);
+    assert_int_equal(count, 2);
+    for (uint32_t i = 0; i < count; i++) {
+        assert_int_equal(hits[i].key, 2 + i);
+        assert_int_equal(hits[i].is_left, i == 1);
+        assert_memory_equal(&hits[i].handle, &handle, sizeof(handle));
+    }
+    weir_store_close(in.store);
+    wr_arena_release(&arena);
+}
+
+/* All that is remembered of a session is put into a store that has none of it. */
+static void all_that_is_remembered_is_kept_in_one_commit(void **state)
+{
+    weir_hash keys[2] = {{{1}}, {{2}}};
+    struct wr_own_memos *memos = wr_own_memos_new(1024);
+    struct wr_own_memo *memo = wr_own_memo_of(memos, tenant, SESSION("1"));
+    const struct wr_own_hit *hits;
+    struct wr_arena arena;
+    struct wr_own_input in = input_of(&arena);
+    struct weir_pin any = wr_own_pin_of(&in, WR_LIT("m")), pin = any;
+    uint32_t count;
+    (void)state;
+
+    pin.first_turn.bytes[0] = 1;
+    wr_own_memo_define(memo, some_pin, WR_LIT("{}"));
+    for (uint32_t i = 0; i < WR_COUNT_OF(keys); i++)
+        assert_true(wr_own_memo_add(
+            memo, &(struct wr_own_found){.answer = i,
+                                         .is_left = i == 1,
+                                         .key = keys[i],
+                                         .exchange = i ? WR_LIT("second") : WR_LIT("first")}));
+    assert_true(wr_own_keep_all(&in, pin, memo));
+    expect_pin(&in, pin, "{}");
+    expect_pin(&in, any, "{}");
+    assert_int_equal(wr_own_read_hits(&in, keys, WR_COUNT_OF(keys), &hits, &count), WEIR_OK);
+    assert_int_equal(count, 2);
+    for (uint32_t i = 0; i < count; i++) {
+        struct weir_lookup lookup = {.tenant = tenant, .handle = hits[i].handle};
+        struct weir_artifact original;
+        assert_int_equal(hits[i].is_left, i == 1);
+        assert_int_equal(wr_own_read_original(&in, &lookup, &original), WEIR_OK);
+        assert_true(wr_span_is(original.text, i ? "second" : "first"));
+    }
+    wr_own_memo_define(memo, some_pin, WR_LIT("{2}"));
+    assert_false(wr_own_keep_all(&in, pin, memo)); /* it has another definition */
+    expect_pin(&in, pin, "{}");
+    weir_store_close(in.store);
+    wr_arena_release(&arena);
+    wr_own_memos_free(memos);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_kept_is_put_back),
         cmocka_unit_test(what_cannot_be_kept_is_lost_and_declared),
         cmocka_unit_test(what_cannot_be_looked_up_goes_as_it_came),
+        cmocka_unit_test(what_is_lost_is_told_once),
         cmocka_unit_test(a_store_that_was_lost_gets_the_session_again),
         cmocka_unit_test(what_the_first_did_not_know_is_gone_for_all),
         cmocka_unit_test(the_first_to_go_on_decides),
@@ -355,6 +538,11 @@ int main(void)
         cmocka_unit_test(past_its_bytes_the_oldest_sessions_give_way),
         cmocka_unit_test(the_session_at_hand_stays_however_large_it_is),
         cmocka_unit_test(what_was_added_can_be_taken_back),
+        cmocka_unit_test(a_session_that_just_fits_stays),
+        cmocka_unit_test(a_definition_is_found_by_its_first_turn_and_without),
+        cmocka_unit_test(a_pin_is_named_by_its_model),
+        cmocka_unit_test(an_exchange_is_found_by_its_mark_alone),
+        cmocka_unit_test(all_that_is_remembered_is_kept_in_one_commit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
