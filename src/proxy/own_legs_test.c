@@ -379,6 +379,40 @@ static void conversations_of_one_session_keep_their_tools(void **state)
     test_service_free(s);
 }
 
+#define BLOCKS(more)                                                                         \
+    "{\"model\":\"claude-sonnet-4-5\",\"max_tokens\":9,\"tools\":[{\"name\":\"read_file\","  \
+    "\"input_schema\":{\"type\":\"object\"}}],\"messages\":[{\"role\":\"user\",\"content\":" \
+    "\"One.\"}" more "]}"
+#define BLOCKS_GO_ON                                                                        \
+    BLOCKS(",{\"role\":\"assistant\",\"content\":\"Yes.\"},{\"role\":\"user\",\"content\":" \
+           "\"Go on.\"}")
+
+/* What is counted is what would be sent, but nobody has sent it. */
+static void a_count_begins_no_session(void **state)
+{
+    static const struct {
+        const char *behaviour, *path, *body;
+        bool has_tool;
+    } steps[] = {
+        {"what would begin is counted with the tool", "/v1/messages/count_tokens", BLOCKS(""),
+         true},
+        {"what goes on had begun without", "/v1/messages", BLOCKS_GO_ON, false},
+        {"and is counted so", "/v1/messages/count_tokens", BLOCKS_GO_ON, false},
+    };
+    struct test_service *s = test_service_new("");
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(steps); i++) {
+        test_upstream_says(s, TEST_WHOLE("200 OK", "{\"input_tokens\":1}"));
+        struct test_client *c =
+            test_client_post(s, steps[i].path, "session_id: one\r\n", wr_span_of(steps[i].body));
+        test_until(s, test_is_answered(c));
+        if (test_has(&s->asked[i], "weir_recall") != steps[i].has_tool)
+            fail_msg("%s: %s", steps[i].behaviour, test_text(&s->asked[i]));
+    }
+    test_until(s, test_is_told(s, WR_COUNT_OF(steps)));
+    test_service_free(s);
+}
+
 /* The tools do not change in mid-session, not even to what they should have been. */
 static void a_session_whose_first_request_was_late_has_no_tool(void **state)
 {
@@ -464,6 +498,7 @@ int main(void)
         cmocka_unit_test(lines_that_are_called_json_are_joined),
         cmocka_unit_test(a_client_that_leaves_while_an_id_is_sought),
         cmocka_unit_test(conversations_of_one_session_keep_their_tools),
+        cmocka_unit_test(a_count_begins_no_session),
         cmocka_unit_test(a_session_whose_first_request_was_late_has_no_tool),
         cmocka_unit_test(a_chain_goes_on_from_the_last_leg),
     };
