@@ -71,7 +71,7 @@ static inline size_t wr_json_skip_blanks(weir_span text, size_t at)
     return at;
 }
 
-/* -- json_unit.c: JSON on one line, with a line for each of its parts -------------------------- */
+/* -- JSON on one line, with a line for each of its parts --------------------------------------- */
 
 /* The elements and members of every container of more than WR_UNIT_BYTES_MAX are units; so are the
  * openings and ends of those containers. Smaller containers stay in one piece. A line end is put

@@ -64,7 +64,7 @@ weir_status wr_ledger_add(struct wr_ledger *ledger, const struct wr_ledger_row *
     return wr_ledger_keep(ledger, rows, rows_count, NULL, 0, err);
 }
 
-/* Kinds of notes have numbers (proxy/notes.h); this is none of theirs. */
+/* Kinds of notes have numbers (proxy/answers.h); this is none of theirs. */
 enum { NOTE_PLAN = 'p' };
 
 void wr_plan_key(weir_span session, unsigned char key[WR_LEDGER_KEY_BYTES])
